@@ -1,0 +1,1 @@
+"""fdlkit: see, trust, compare, keep, eject and run Fiddle experiments in JAX."""
