@@ -8,21 +8,78 @@ from hypothesis import strategies as st
 
 from fdlkit import suggest
 
-FIELDS = (
-    "vocab_size hidden layers embed output num_heads num_kv_heads head_dim width "
-    "dropout rope_theta activation dtype param_dtype norm remat scan"
-).split()
-TRAINER = (
-    "model train_data eval_data optimizer loss mesh rules num_train_steps log_every "
-    "eval_every checkpoints seed"
-).split()
-VERBS = "show diff check codegen train data sample sweep runs rerun golden".split()
-FLAGS = "fdl_set fdl_tag fdl_fiddler format out depth color traceback dry_run".split()
-CONFIGS = "base tiny tied bfloat16".split()
-OPTAX = "adam adamw adamax sgd lion rmsprop adagrad adafactor lamb".split()
-DTYPES = "bfloat16 float16 float32 float64 int8 int32".split()
-AXES = "data fsdp tensor context stage".split()
-LOGICAL = "embed mlp heads head_dim vocab layers batch time".split()
+FIELDS = [
+    "vocab_size",
+    "hidden",
+    "layers",
+    "embed",
+    "output",
+    "num_heads",
+    "num_kv_heads",
+    "head_dim",
+    "width",
+    "dropout",
+    "rope_theta",
+    "activation",
+    "dtype",
+    "param_dtype",
+    "norm",
+    "remat",
+    "scan",
+]
+TRAINER = [
+    "model",
+    "train_data",
+    "eval_data",
+    "optimizer",
+    "loss",
+    "mesh",
+    "rules",
+    "num_train_steps",
+    "log_every",
+    "eval_every",
+    "checkpoints",
+    "seed",
+]
+VERBS = [
+    "show",
+    "diff",
+    "check",
+    "codegen",
+    "train",
+    "data",
+    "sample",
+    "sweep",
+    "runs",
+    "rerun",
+    "golden",
+]
+FLAGS = [
+    "fdl_set",
+    "fdl_tag",
+    "fdl_fiddler",
+    "format",
+    "out",
+    "depth",
+    "color",
+    "traceback",
+    "dry_run",
+]
+CONFIGS = ["base", "tiny", "tied", "bfloat16"]
+OPTAX = [
+    "adam",
+    "adamw",
+    "adamax",
+    "sgd",
+    "lion",
+    "rmsprop",
+    "adagrad",
+    "adafactor",
+    "lamb",
+]
+DTYPES = ["bfloat16", "float16", "float32", "float64", "int8", "int32"]
+AXES = ["data", "fsdp", "tensor", "context", "stage"]
+LOGICAL = ["embed", "mlp", "heads", "head_dim", "vocab", "layers", "batch", "time"]
 
 GOLDEN = [
     ("hiden", FIELDS, "hidden"),
