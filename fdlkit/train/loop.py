@@ -12,7 +12,8 @@ import jax
 import numpy as np
 from etils import epath
 
-from fdlkit.data.pipeline import BatchIterator, Pipeline
+from fdlkit.data.batches import BatchIterator
+from fdlkit.data.pipeline import Pipeline
 from fdlkit.errors import RunFailedError, UserError
 from fdlkit.train.checkpoints import CheckpointPolicy, Checkpoints
 from fdlkit.train.evaluation import InterruptedEvaluation, evaluate
@@ -69,10 +70,12 @@ class Result:
     Attributes:
       step: The number of updates that its last checkpoint has.
       finished: Whether that is `num_train_steps`.
+      saved: Whether there is a checkpoint.
     """
 
     step: int
     finished: bool
+    saved: bool = True
 
 
 def train_loop(
@@ -104,7 +107,7 @@ def train_loop(
             )
             return Result(step=first, finished=True)
         if stop.signal is not None:
-            return Result(step=first, finished=False)
+            return Result(step=first, finished=False, saved=last is not None)
 
         batches = plan.train_data.batches(
             rows=Feed(plan.train_data.batch_size, setup.batch_sharding).rows

@@ -9,7 +9,7 @@ from typing import Protocol
 import jax
 import jax.numpy as jnp
 
-from fdlkit.data.tokenizers import Tokenizer
+from fdlkit.data.tokenizer import Tokenizer
 from fdlkit.keys import get_key
 from fdlkit.train.losses import Context
 
