@@ -53,7 +53,8 @@ class StdlibCorpus:
     """The `.py` files of the running Python's own standard library, without tests.
 
     Real text of about 10 MB that is on every machine; generated files are left out
-    too. It differs a little between versions of Python. The split is by file (see `files_of_split`).
+    too. It differs a little between versions of Python. The split is by file (see
+    `files_of_split`).
 
     Attributes:
       split: The files to train on, or those held out.
