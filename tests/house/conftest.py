@@ -61,7 +61,7 @@ class Source:
 
     module: str
     path: str
-    text: str
+    text: str = dataclasses.field(repr=False)
 
     @property
     def tree(self) -> ast.Module:

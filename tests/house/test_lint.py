@@ -40,6 +40,7 @@ def codes(root, text, path):
         ("FIX002", DOC + "\nA = 1  # TO" + "DO: two\n"),
         ("BLE001", DOC + "\ntry:\n    A = 1\nexcept Exception:\n    A = 2\n"),
         ("T201", DOC + "\nprint(1)\n"),
+        ("ERA001", DOC + "\n# A = f(1)\nA = 1\n"),
         ("E501", DOC + "\nA = " + "1" * 99 + "\n"),
     ],
 )
