@@ -1,0 +1,1 @@
+"""One neutral form of a config: paths, references, snapshots, equality, build."""

@@ -1,0 +1,105 @@
+"""Every touch of what Fiddle does not document, each with its reason.
+
+The rest of the package reads and writes Buildables through these functions and
+Fiddle's public names. When a new Fiddle breaks something, it breaks here.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import fiddle as fdl
+from fiddle import history, tag_type
+
+# Fiddle refuses a build inside a build by a thread-local flag that only this context
+# manager sets. Without it a constructor that calls `fdl.build` would pass under
+# `fdlkit.build` and fail under `fdl.build`.
+from fiddle._src.building import _in_build
+
+ArgumentKey = str | int
+
+
+def in_build() -> contextlib.AbstractContextManager[None]:
+    """Marks this thread as building, for Fiddle's check against nested builds."""
+    return _in_build()
+
+
+def raw_arguments(node: fdl.Buildable) -> dict[ArgumentKey, Any]:
+    """The arguments that are set, in the order they were set; not a copy.
+
+    Fiddle's public way to read them, `ordered_arguments`, costs a signature walk.
+    """
+    return node.__arguments__
+
+
+def argument_tags(node: fdl.Buildable) -> Mapping[ArgumentKey, set[tag_type.TagType]]:
+    """Tags by argument; `fdl.get_tags` validates a name and makes empty entries."""
+    return node.__argument_tags__
+
+
+def argument_history(
+    node: fdl.Buildable,
+) -> Mapping[ArgumentKey, list[history.HistoryEntry]]:
+    """What was written to each argument, oldest first. Fiddle has no public reader."""
+    return node.__argument_history__
+
+
+def signature_parameters(node: fdl.Buildable) -> Mapping[str, Any]:
+    """The `inspect.Parameter`s of the node's callable, by name."""
+    return node.__signature_info__.parameters
+
+
+def args_kwargs(
+    node: fdl.Buildable, arguments: dict[ArgumentKey, Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """How Fiddle passes `arguments` to the callable: positional and by keyword."""
+    return node.__signature_info__.transform_to_args_kwargs(arguments)
+
+
+def call(node: fdl.Buildable, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """What the node's own kind does when it is built, arguments being built."""
+    return node.__build__(*args, **kwargs)
+
+
+def make_node(
+    kind: type[fdl.Buildable],
+    fn_or_cls: Any,
+    arguments: Mapping[ArgumentKey, Any],
+    tags: Mapping[ArgumentKey, Iterable[tag_type.TagType]],
+) -> fdl.Buildable:
+    """A node with exactly these arguments and tags, and an empty history.
+
+    The constructors cannot do it: they take tags from annotations (which may have
+    been removed since), spread `TaggedValue`s, and differ among subclasses.
+    """
+    node = object.__new__(kind)
+    node.__init_callable__(fn_or_cls)
+    object.__setattr__(node, "__arguments__", dict(arguments))
+    object.__setattr__(
+        node,
+        "__argument_tags__",
+        collections.defaultdict(set, {key: set(value) for key, value in tags.items()}),
+    )
+    object.__setattr__(node, "__argument_history__", history.History())
+    return node
+
+
+def copy_node(
+    node: fdl.Buildable, arguments: Mapping[ArgumentKey, Any]
+) -> fdl.Buildable:
+    """The same node with other values: tags and history are copied along.
+
+    `copy.copy` goes through `__unflatten__`, which `DictConfig` and its like override
+    in a way that drops tags and history.
+    """
+    copied = object.__new__(type(node))
+    copied.__dict__.update(node.__dict__)
+    past = {key: list(entries) for key, entries in node.__argument_history__.items()}
+    tags = {key: set(value) for key, value in node.__argument_tags__.items()}
+    copied.__dict__["__arguments__"] = dict(arguments)
+    copied.__dict__["__argument_history__"] = history.History(past)
+    copied.__dict__["__argument_tags__"] = collections.defaultdict(set, tags)
+    return copied

@@ -1,0 +1,251 @@
+"""References: a value that another path decides, written once.
+
+`ref("num_train_steps")` stands for the argument of that name at the root of what is
+built, `ref("..hidden")` for one of the enclosing node (one dot is the node that
+holds the reference, each further dot the node around it), `ref("^hidden")` for the
+nearest enclosing node that has the parameter. Numbers can be made of them:
+`ref("^hidden") * 4`. `fdlkit.build` puts the values in.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import numbers
+import operator
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import fiddle as fdl
+from fiddle.experimental import auto_config
+
+from fdlkit.errors import UserError
+from fdlkit.graph import fiddle_internals, paths
+from fdlkit.graph.paths import Path
+
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+}
+
+# How tightly each operator binds; a side that binds less gets parentheses.
+_BINDING = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2}
+
+
+class UnresolvedReferenceError(UserError, TypeError):
+    """A reference was used as if its value were known already."""
+
+
+def reference(path: str) -> NoReturn:
+    """The callable of a plain reference; only its signature is ever used."""
+    raise UnresolvedReferenceError(f"ref({path}) is a reference: use fdlkit.build")
+
+
+def arithmetic(operator: str, left: Any, right: Any) -> NoReturn:
+    """The callable of a computed reference; only its signature is ever used."""
+    raise UnresolvedReferenceError("a reference was called: use fdlkit.build")
+
+
+def _unknown_yet(use: str) -> Callable[..., NoReturn]:
+    def refuse(self: Reference, *args: Any, **kwargs: Any) -> NoReturn:
+        raise UnresolvedReferenceError(
+            f"{show(self)} has no value yet, so {use} it does not work",
+            "its value is put in by fdlkit.build; "
+            "+ - * / and // make a new reference that is computed then",
+        )
+
+    return refuse
+
+
+class Reference(fdl.Buildable):
+    """A node that stands for another path's value; `ref` makes one."""
+
+    # Keeps NumPy scalars from taking `np.float32(2) * ref("x")` for themselves.
+    __array_ufunc__ = None
+
+    def __build__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise UnresolvedReferenceError(
+            f"{show(self)} is a reference, which fdl.build cannot build: "
+            "use fdlkit.build"
+        )
+
+    def __add__(self, other: Any) -> Any:
+        return _compute("+", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _compute("+", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return _compute("-", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _compute("-", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return _compute("*", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _compute("*", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _compute("/", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _compute("/", other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return _compute("//", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _compute("//", other, self)
+
+    __bool__ = _unknown_yet("testing")
+    __int__ = _unknown_yet("int() of")
+    __float__ = _unknown_yet("float() of")
+    __complex__ = _unknown_yet("complex() of")
+    __index__ = _unknown_yet("counting with")
+    __round__ = _unknown_yet("rounding")
+    __len__ = _unknown_yet("len() of")
+    __lt__ = _unknown_yet("comparing")
+    __le__ = _unknown_yet("comparing")
+    __gt__ = _unknown_yet("comparing")
+    __ge__ = _unknown_yet("comparing")
+    __iter__ = _unknown_yet("looping over")
+    __contains__ = _unknown_yet("looking into")
+    __getitem__ = _unknown_yet("indexing")
+    __setitem__ = _unknown_yet("writing into")
+    __call__ = _unknown_yet("calling")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        arguments = fiddle_internals.raw_arguments(self)
+        if name in arguments:
+            return arguments[name]
+        raise AttributeError(
+            f"{show(self)} has no attributes; for one of the value it stands for, "
+            f"write the longer path: ref('PATH.{name}')"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reference) and _spell(self) == _spell(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return show(self)
+
+
+def _compute(symbol: str, left: Any, right: Any) -> Any:
+    for side in (left, right):
+        if not isinstance(side, Reference | numbers.Number | str):
+            return NotImplemented
+    return Reference(arithmetic, symbol, left, right)
+
+
+def _ref(path: str) -> Any:
+    """A value that is decided elsewhere in the config.
+
+    Args:
+      path: Absolute (`"num_train_steps"`, `"model.layers.n"`), relative
+        (`"..hidden"`) or upward (`"^hidden"`).
+
+    Returns:
+      A reference. It can stand for any argument or list element, and be used with
+      `+`, `-`, `*`, `/` and `//`.
+
+    Raises:
+      PathError: `path` is none of these.
+    """
+    Target.parse(path)
+    return Reference(reference, path)
+
+
+# Inside an `@auto_config` function calls become configs; a reference already is one.
+ref = auto_config.exempt(_ref)
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """What a reference's path means.
+
+    Attributes:
+      start: Where to start: `root`, `own` (the node that holds the reference, or one
+        around it) or `nearest` (the nearest enclosing node that has the parameter).
+      up: For `own`: how many nodes further out than the holder.
+      path: The way from there. For `nearest` it begins with the parameter's name.
+    """
+
+    start: str
+    up: int
+    path: Path
+
+    @classmethod
+    def parse(cls, text: str) -> Target:
+        """Reads a reference's path.
+
+        Raises:
+          PathError: The text is no reference path.
+        """
+        if text.startswith("^"):
+            path = _parse_tail(text, 1)
+            if not isinstance(path[0], str):
+                raise paths.PathError(text, 1)
+            return cls("nearest", 0, path)
+        dots = len(text) - len(text.lstrip("."))
+        if dots:
+            return cls("own", dots - 1, _parse_tail(text, dots))
+        return cls("root", 0, _parse_tail(text, 0))
+
+
+def _parse_tail(text: str, position: int) -> Path:
+    try:
+        path = paths.parse(text[position:])
+    except paths.PathError as error:
+        raise paths.PathError(text, position + error.position) from None
+    if not path:  # a node around the reference would be built before itself
+        raise paths.PathError(text, position)
+    return path
+
+
+def is_plain(node: Reference) -> bool:
+    """Whether it is a bare path; otherwise it is a computation."""
+    return fdl.get_callable(node) is reference
+
+
+def show(node: Reference) -> str:
+    """`ref(num_train_steps) // 3`, as it was written."""
+    return _spell(node)
+
+
+def _spell(node: Reference) -> str:
+    def operands(value: Reference) -> list[Any]:
+        if is_plain(value):
+            return []
+        arguments = fiddle_internals.raw_arguments(value)
+        return [arguments["left"], arguments["right"]]
+
+    # Text and binding strength of every part; children first, without recursion.
+    done: dict[int, tuple[str, int]] = {}
+    todo: list[tuple[Any, bool]] = [(node, False)]
+    while todo:
+        value, below_is_done = todo.pop()
+        if id(value) in done:
+            continue
+        if not isinstance(value, Reference):
+            done[id(value)] = repr(value), 3
+        elif is_plain(value):
+            done[id(value)] = f"ref({fiddle_internals.raw_arguments(value)['path']})", 3
+        elif not below_is_done:
+            todo.append((value, True))
+            todo += [(side, False) for side in operands(value)]
+        else:
+            symbol = fiddle_internals.raw_arguments(value)["operator"]
+            binding = _BINDING[symbol]
+            (left, tight), (right, tighter) = (done[id(s)] for s in operands(value))
+            left = left if tight >= binding else f"({left})"
+            right = right if tighter > binding else f"({right})"
+            done[id(value)] = f"{left} {symbol} {right}", binding
+    return done[id(node)][0]
