@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Iterable
 
 
-class BadText(Exception):
+class BadTextError(Exception):
     """A part of an override that cannot be taken.
 
     Attributes:
@@ -29,30 +29,64 @@ class BadText(Exception):
         self.hint = hint
         self.more = more
 
-    def shifted(self, columns: int) -> BadText:
+    def shifted(self, columns: int) -> BadTextError:
         """The same problem in a text that begins `columns` further left."""
         span = self.span and (self.span[0] + columns, self.span[1] + columns)
-        return BadText(self.what, span, hint=self.hint, more=self.more)
+        return BadTextError(self.what, span, hint=self.hint, more=self.more)
+
+    def at(self, label: str) -> BadTextError:
+        """The same problem with the place behind what is wrong."""
+        what = f"{self.what}: {label}"
+        return BadTextError(what, self.span, hint=self.hint, more=self.more)
 
 
-@dataclasses.dataclass(frozen=True)
-class Quoted:
-    """A text in which a problem is marked: `--fdl_set=` and `model.hiden=256`."""
+_WIDTH = 100  # of what is quoted of a longer override
+_SHOWN = 40  # of what is quoted of a longer value, inside a sentence
 
-    prefix: str
-    text: str
 
-    def lines(self, problem: BadText) -> list[str]:
-        """The message's lines: what, the text, the caret, what is possible."""
-        # Control characters would move the caret away from what it marks.
-        text = "".join(c if c.isprintable() else "?" for c in self.text)
-        lines = [problem.what, f"  {self.prefix}{text}"]
-        if problem.span is not None:
-            start, end = problem.span
-            carets = "^" * max(end - start, 1)
-            margin = " " * (2 + len(self.prefix) + start)
-            lines.append(f"{margin}{carets} {problem.hint}".rstrip())
-        elif problem.hint:
-            lines.append(f"  {problem.hint}")
-        lines += [f"  {line}" for line in problem.more]
-        return lines
+def quote(text: str) -> str:
+    """The text in single quotes, printable, and no longer than a person reads."""
+    text = _printable(text)
+    return f"'{text}'" if len(text) <= _SHOWN else f"'{text[: _SHOWN - 1]}…'"
+
+
+def listing(names: Iterable[str]) -> str:
+    """The names with commas, as many as fit in a line."""
+    names = list(names)
+    line = ""
+    for name in names:
+        if len(line) + len(name) > _WIDTH - 30:
+            return f"{line}…"
+        line += f"{name}, "
+    return line.removesuffix(", ") or "none"
+
+
+def quoted_lines(problem: BadTextError, prefix: str, text: str) -> list[str]:
+    """The message: what is wrong, the text, a caret under it, what is possible.
+
+    Args:
+      problem: Its span counts in `text`.
+      prefix: What stands before the text on the command line, such as `--fdl_set=`.
+      text: The override.
+    """
+    start, end = problem.span or (0, 0)
+    # Of a long override the part around the caret is shown.
+    cut = max(0, min(start - 20, len(text) - _WIDTH)) if len(text) > _WIDTH else 0
+    shown = _printable(text[cut : cut + _WIDTH])
+    if cut:
+        shown = "…" + shown[1:]
+    if len(text) > cut + _WIDTH:
+        shown = shown[:-1] + "…"
+    lines = [problem.what, f"  {prefix}{shown}"]
+    if problem.span is not None:
+        carets = "^" * max(min(end, cut + _WIDTH) - start, 1)
+        margin = " " * (2 + len(prefix) + start - cut)
+        lines.append(f"{margin}{carets} {problem.hint}".rstrip())
+    elif problem.hint:
+        lines.append(f"  {problem.hint}")
+    return [*lines, *(f"  {line}" for line in problem.more)]
+
+
+def _printable(text: str) -> str:
+    """Control characters would move the caret away from what it marks."""
+    return "".join(c if c.isprintable() else "?" for c in text)

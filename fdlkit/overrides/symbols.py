@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fdlkit import suggest
-from fdlkit.overrides.problems import BadText
+from fdlkit.overrides.problems import BadTextError, quote
 
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _QUALIFIED = re.compile(r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Za-z_][\w.]*)")
@@ -34,7 +34,7 @@ class Scope:
     modules: tuple[types.ModuleType, ...] = ()
 
     def beside(self, callable_: object) -> Scope:
-        """This scope and the modules that hold `callable_`: its package, its own."""
+        """The same scope, then the package and the module that hold `callable_`."""
         name = getattr(callable_, "__module__", None)
         if not isinstance(name, str):
             return self
@@ -46,13 +46,13 @@ class Scope:
         """What `text` names; columns in the error count from the text's start.
 
         Raises:
-          BadText: Nothing has this name; the likeliest names are suggested.
+          BadTextError: Nothing has this name; the likeliest names are suggested.
         """
         if qualified := _QUALIFIED.fullmatch(text):
             return self._qualified(qualified)
         if not _DOTTED.fullmatch(text):
-            raise BadText(
-                f"'{text}' is not the name of a {kind}", (0, len(text)), more=FORMS
+            raise BadTextError(
+                f"{quote(text)} is not the name of a {kind}", (0, len(text)), more=FORMS
             )
         first, *rest = text.split(".")
         for module in self.modules:
@@ -66,13 +66,13 @@ class Scope:
         try:
             module = importlib.import_module(module_name)
         except Exception as error:
-            raise BadText(
+            raise BadTextError(
                 f"cannot import '{module_name}': {error}", match.span("module")
             ) from error
         first, *rest = name.split(".")
         start = match.start("name")
         if first not in vars(module) and not hasattr(module, first):
-            raise BadText(
+            raise BadTextError(
                 f"no '{first}' in module {module_name}",
                 (start, start + len(first)),
                 hint=suggest.hint(first, public_names(module)) or "",
@@ -80,12 +80,12 @@ class Scope:
         found = getattr(module, first)
         return _walk(found, rest, match[0], start + len(first), name)
 
-    def _unknown(self, text: str, first: str, kind: str) -> BadText:
+    def _unknown(self, text: str, first: str, kind: str) -> BadTextError:
         candidates = [name for m in self.modules for name in public_names(m)]
         near = suggest.hint(first, candidates) or ""
         where = self.modules[0].__name__ if self.modules else "no module"
-        return BadText(
-            f"no {kind} '{first}' in {where}",
+        return BadTextError(
+            f"no {kind} {quote(first)} in {where}",
             (0, len(first)),
             hint=near,
             more=() if near else FORMS,
@@ -130,13 +130,13 @@ def _walk(found: Any, names: list[str], text: str, end: int, kind: str) -> Any:
     for name in names:
         start, end = end + 1, end + 1 + len(name)
         if not isinstance(found, types.ModuleType) and not inspect.isclass(found):
-            raise BadText(
+            raise BadTextError(
                 f"'{shown}' is neither a module nor a class", (start, end), more=FORMS
             )
         try:
             found = getattr(found, name)
         except AttributeError:
-            raise BadText(
+            raise BadTextError(
                 f"no '{name}' in {shown}",
                 (start, end),
                 hint=suggest.hint(name, public_names(found)) or "",

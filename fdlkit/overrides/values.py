@@ -8,6 +8,7 @@ is typed in its turn. Text is parsed, never evaluated.
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 import enum
 import inspect
@@ -17,15 +18,15 @@ import pathlib
 import re
 import types
 import typing
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import fiddle as fdl
 
 from fdlkit import suggest
-from fdlkit.overrides import annotations, calls, symbols
-from fdlkit.overrides.problems import BadText
+from fdlkit.graph import signatures
+from fdlkit.overrides import annotations, symbols, syntax
+from fdlkit.overrides.problems import BadTextError, listing, quote
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,7 +58,7 @@ def read(text: str, wanted: Wanted) -> Any:
     the caller to swap a node's callable or to make a new node.
 
     Raises:
-      BadText: The annotation refuses the text; columns count from its start.
+      BadTextError: The annotation refuses the text; columns count from its start.
     """
     annotation = annotations.plain(wanted.annotation)
     if annotations.is_dtype(annotation, wanted.name):
@@ -73,7 +74,9 @@ def read(text: str, wanted: Wanted) -> Any:
     if typing.get_origin(annotation) is typing.Literal:
         return _choice(text, typing.get_args(annotation))
     if annotations.container_of(annotation) is not None:
-        return _container(syntax(text), text, wanted, annotation)
+        with _blanks_before(text):
+            text = text.strip()
+            return _container(syntax.expression(text), text, wanted, annotation)
     if inspect.isclass(annotation):
         if reader := _SCALARS.get(annotation):
             return reader(text)
@@ -89,39 +92,10 @@ class Symbol:
     callable: Any
 
 
-def refused(text: str, annotation: Any, hint: str = "") -> BadText:
+def refused(text: str, annotation: Any, hint: str = "") -> BadTextError:
     """The problem that `text` is not what `annotation` wants."""
     wanted = annotations.describe(annotation)
-    return BadText(f"'{text}' is not {wanted}", (0, len(text)), hint=hint)
-
-
-def syntax(text: str) -> ast.expr:
-    """The expression that a text spells; columns are as in the text.
-
-    Raises:
-      BadText: The text is no Python expression.
-    """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)
-            return ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        why = error.msg if isinstance(error, SyntaxError) else "too deeply nested"
-        raise BadText(
-            f"'{text}' is not a Python literal", (0, len(text)), hint=why
-        ) from error
-
-
-def literal(text: str) -> Any:
-    """The Python literal that a text spells.
-
-    Raises:
-      ValueError: It spells none.
-    """
-    try:
-        return ast.literal_eval(syntax(text))
-    except (BadText, TypeError, MemoryError, RecursionError, SyntaxError) as error:
-        raise ValueError(f"{text!r} is not a literal") from error
+    return BadTextError(f"{quote(text)} is not {wanted}", (0, len(text)), hint=hint)
 
 
 def _str(text: str) -> str:
@@ -176,8 +150,8 @@ def _complex(text: str) -> complex:
 
 def _bytes(text: str) -> bytes:
     try:
-        value = literal(text)
-    except ValueError:
+        value = syntax.literal(syntax.expression(text.strip()))
+    except (BadTextError, ValueError):
         value = None
     if not isinstance(value, bytes):
         raise refused(text, bytes, "write b'...'")
@@ -209,11 +183,11 @@ def _enum(text: str, annotation: type[enum.Enum]) -> enum.Enum:
     for spelling, member in spellings:
         if spelling.lower() == text.lower():
             return member
-    raise BadText(
-        f"'{text}' is not a {annotation.__name__}",
+    raise BadTextError(
+        f"{quote(text)} is not a {annotation.__name__}",
         (0, len(text)),
         hint=suggest.hint(text, members) or "",
-        more=(f"choices: {', '.join(members)}",),
+        more=(f"choices: {listing(members)}",),
     )
 
 
@@ -222,11 +196,11 @@ def _choice(text: str, choices: tuple[Any, ...]) -> Any:
         if text == choice or text in (str(choice), repr(choice)):
             return choice
     names = [str(choice) for choice in choices]
-    raise BadText(
-        f"'{text}' is not one of the choices",
+    raise BadTextError(
+        f"{quote(text)} is not one of the choices",
         (0, len(text)),
         hint=suggest.hint(text, names) or "",
-        more=(f"choices: {', '.join(names)}",),
+        more=(f"choices: {listing(names)}",),
     )
 
 
@@ -241,11 +215,11 @@ def _dtype(text: str, annotation: Any) -> Any:
     known = [known for known in _DTYPES if hasattr(jnp, known)]
     if name in ("bool", *known):
         return getattr(jnp, "bool_" if name == "bool" else name)
-    raise BadText(
-        f"'{text}' is not a dtype",
+    raise BadTextError(
+        f"{quote(text)} is not a dtype",
         (0, len(text)),
         hint=suggest.hint(name, known) or "",
-        more=(f"choices: {', '.join(known)}",),
+        more=(f"choices: {listing(known)}",),
     )
 
 
@@ -269,7 +243,7 @@ def _union(text: str, wanted: Wanted, members: tuple[Any, ...]) -> Any:
     for member in others:
         try:
             return read(text, dataclasses.replace(wanted, annotation=member))
-        except BadText as problem:
+        except BadTextError as problem:
             problems.append(problem)
     if len(problems) == 1:
         raise problems[0]
@@ -280,38 +254,84 @@ def _union(text: str, wanted: Wanted, members: tuple[Any, ...]) -> Any:
 def _untyped(text: str, wanted: Wanted) -> Any:
     """A literal, else the text; a name where a node or a function stands now."""
     try:
-        return literal(text)
-    except ValueError:
+        return syntax.literal(syntax.expression(text.strip()))
+    except (BadTextError, ValueError):
         pass
     if isinstance(wanted.current, fdl.Buildable) or (
         wanted.current is not None and symbols.is_callable_symbol(wanted.current)
     ):
-        return _symbol(text, wanted, Any)
+        return _symbol(text, wanted, Callable)
     return text
 
 
 def _symbol(text: str, wanted: Wanted, annotation: Any) -> Any:
     """A function or class by its name, or a new node for `Name(argument=value)`."""
-    text = text.strip()
-    scope = wanted.scope
-    if isinstance(wanted.current, fdl.Buildable):
-        scope = scope.beside(fdl.get_callable(wanted.current))
-    call = calls.split(text)
-    name = text if call is None else call.name
-    if not symbols.is_name(name):
-        raise refused(text, annotation, "write Name or Name(argument=value)")
-    found = scope.find(name)
-    if not symbols.is_callable_symbol(found):
-        raise BadText(
-            f"'{name}' is a built {type(found).__name__}, which a config cannot hold",
-            (0, len(name)),
-            hint="name its class or function: Name(argument=value)",
-        )
-    if call is not None:
-        return fdl.Config(found, **calls.arguments(call, found, scope))
-    if isinstance(wanted.current, fdl.Buildable):
-        return Symbol(found)
-    return found if annotations.wants_a_callable(annotation) else Symbol(found)
+    with _blanks_before(text):
+        text = text.strip()
+        scope = wanted.scope
+        if isinstance(wanted.current, fdl.Buildable):
+            scope = scope.beside(fdl.get_callable(wanted.current))
+        call = syntax.call(text)
+        name = text if call is None else call.name
+        if not symbols.is_name(name):
+            raise refused(text, annotation, "write Name or Name(argument=value)")
+        found = scope.find(name)
+        if not symbols.is_callable_symbol(found):
+            raise BadTextError(
+                f"{quote(name)} is a built {type(found).__name__}",
+                (0, len(name)),
+                hint="name its function or class: Name(argument=value)",
+            )
+        if call is not None:
+            return _node(found, arguments(call, found, scope), text)
+        if isinstance(wanted.current, fdl.Buildable):
+            return Symbol(found)
+        return found if annotations.wants_callable(annotation) else Symbol(found)
+
+
+def arguments(
+    call: syntax.Call,
+    function: Any,
+    scope: symbols.Scope,
+    *,
+    skip: int = 0,
+) -> dict[str, Any]:
+    """The typed arguments of a call; the first `skip` parameters are not for users.
+
+    Raises:
+      BadTextError: An argument is unknown or refused; columns count in the call's text.
+    """
+    try:
+        known = dict(list(signatures.parameters(function).items())[skip:])
+        open_ended = signatures.takes_any(function)
+    except (TypeError, ValueError) as error:
+        what = f"{call.name} does not say what arguments it takes"
+        raise BadTextError(what, (0, len(call.name))) from error
+    found = {}
+    for name, columns, node in call.keywords:
+        parameter = known.get(name)
+        if parameter is None and not open_ended:
+            raise BadTextError(
+                f"{call.name} has no parameter {quote(name)}",
+                columns,
+                hint=suggest.hint(name, known) or "",
+                more=(f"parameters: {listing(known)}",),
+            )
+        wanted = Wanted(Any, scope, name)
+        if parameter is not None:
+            default = (
+                None if parameter.default is signatures.MISSING else (parameter.default)
+            )
+            wanted = Wanted(parameter.annotation, scope, name, default)
+        found[name] = _element(node, call.text, wanted)
+    return found
+
+
+def _node(function: Any, given: dict[str, Any], text: str) -> fdl.Config:
+    try:
+        return fdl.Config(function, **given)
+    except (TypeError, ValueError) as error:
+        raise BadTextError(f"cannot make a Config: {error}", (0, len(text))) from error
 
 
 def _container(
@@ -319,55 +339,77 @@ def _container(
 ) -> list | tuple | set | frozenset | dict:
     """A bracketed literal whose elements are typed by the annotation's own."""
     kind = annotations.container_of(annotation)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        # `set()` is the only spelling that an empty set has.
-        if node.func.id == "set" and not node.args and not node.keywords:
-            node = ast.copy_location(ast.Set(elts=[]), node)
+    start, end = syntax.span(node, text)
+    if isinstance(node, ast.Call) and ast.unparse(node) == "set()":
+        node = ast.Set(elts=[])  # an empty set has no other spelling
     if kind is dict:
         if not isinstance(node, ast.Dict) or None in node.keys:
-            raise _at(node, text, refused(text, annotation, "write {'key': value}"))
-        key, value = annotations.element_types(annotation, len(node.keys))
+            hint = "write {'key': value}"
+            raise refused(text[start:end], annotation, hint).shifted(start)
+        key_type, value_type = annotations.element_types(annotation, len(node.keys))
         return {
-            _element(k, text, wanted.of(key)): _element(v, text, wanted.of(value))
+            _element(k, text, wanted.of(key_type)): _element(
+                v, text, wanted.of(value_type)
+            )
             for k, v in zip(node.keys, node.values, strict=True)
             if k is not None
         }
     if not isinstance(node, ast.List | ast.Tuple | ast.Set):
-        raise _at(node, text, refused(text, annotation, "write [value, value]"))
-    types_ = annotations.element_types(annotation, len(node.elts))
-    if len(types_) != len(node.elts):
-        problem = refused(text, annotation, f"it has {len(types_)} elements")
-        raise _at(node, text, problem)
-    values = [
+        raise refused(text[start:end], annotation, "write [value, value]").shifted(
+            start
+        )
+    element_types = annotations.element_types(annotation, len(node.elts))
+    if len(element_types) != len(node.elts):
+        hint = f"it has {len(element_types)} elements, not {len(node.elts)}"
+        raise refused(text[start:end], annotation, hint).shifted(start)
+    elements = [
         _element(element, text, wanted.of(type_))
-        for element, type_ in zip(node.elts, types_, strict=True)
+        for element, type_ in zip(node.elts, element_types, strict=True)
     ]
-    if kind is None:  # a Sequence: as it was written
-        kind = {ast.List: list, ast.Tuple: tuple, ast.Set: set}[type(node)]
-    return kind(values)
+    if kind is object:  # any sequence: as it was written
+        kind = tuple if isinstance(node, ast.Tuple) else list
+    assert kind is not None
+    try:
+        return kind(elements)
+    except TypeError as error:  # a set's element that cannot be hashed
+        raise BadTextError(str(error), (start, end)) from error
 
 
 def _element(node: ast.expr, text: str, wanted: Wanted) -> Any:
-    """One element, written as Python would write it."""
-    source = ast.get_source_segment(text, node) or ""
-    start = _columns(node, text)[0]
+    """One element or argument, written as Python would write it."""
+    start, end = syntax.span(node, text)
+    source = text[start:end]
     annotation = annotations.plain(wanted.annotation)
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        if annotations.takes_str(annotation):
+        if annotations.takes_str(annotation) and not annotations.is_dtype(
+            annotation, wanted.name
+        ):
             return node.value
-        if annotations.takes_numbers_only(annotation):
+        if annotations.takes_only_numbers(annotation):
             raise refused(source, annotation).shifted(start)
         source, start = node.value, start + 1
-    elif annotation is str:
+    elif annotation is str and not isinstance(node, ast.Name):
         raise refused(source, annotation, "quote it").shifted(start)
-    elif annotations.says_nothing(annotation):
+    elif annotations.says_nothing(annotation) and wanted.current is None:
         try:
-            return ast.literal_eval(node)
-        except (ValueError, TypeError, RecursionError, MemoryError):
-            raise refused(source, "a Python literal", "quote it").shifted(
-                start
-            ) from None
+            return syntax.literal(node)
+        except ValueError:
+            raise refused(source, Any, "quote it").shifted(start) from None
+    with _shifted(start):
+        value = read(source, wanted)
+    if isinstance(value, Symbol):
+        return _node(value.callable, {}, source)
+    return value
+
+
+def _blanks_before(text: str) -> contextlib.AbstractContextManager[None]:
+    return _shifted(len(text) - len(text.lstrip()))
+
+
+@contextlib.contextmanager
+def _shifted(columns: int) -> Iterator[None]:
+    """Problems inside are told in the columns of the larger text."""
     try:
-        return read(source, wanted)
-    except BadText as problem:
-        raise problem.shifted(start) from problem
+        yield
+    except BadTextError as problem:
+        raise problem.shifted(columns) from problem.__cause__

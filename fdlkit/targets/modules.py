@@ -15,16 +15,11 @@ import os
 import pathlib
 import re
 import sys
-import traceback
 import types
 
-from fdlkit import suggest
+from fdlkit import suggest, tracebacks
 from fdlkit.errors import UserError
 from fdlkit.targets import listing
-
-_HOUSE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_LIBRARIES = (os.sep + "site-packages" + os.sep, os.path.dirname(os.__file__) + os.sep)
-_FRAMES_SHOWN = 6
 
 
 def import_file(path: pathlib.Path) -> types.ModuleType:
@@ -49,14 +44,14 @@ def import_file(path: pathlib.Path) -> types.ModuleType:
 def import_module(name: str) -> types.ModuleType:
     """The module called `name`; the current folder is importable, as for Python."""
     _make_importable(pathlib.Path.cwd())
-    parent, _, last = name.rpartition(".")
+    parent = name.rpartition(".")[0]
     try:
         spec = importlib.util.find_spec(name)
     except ModuleNotFoundError as error:
         raise _no_module(name, str(error.name or parent)) from error
     except Exception as error:
         what = f"importing {parent} raised {type(error).__name__}: {error}"
-        raise UserError(what, *own_traceback(error)) from error
+        raise UserError(what, *tracebacks.own_frames(error)) from error
     if spec is None:
         raise _no_module(name, name)
     return _guarded_import(name, spec.origin)
@@ -79,36 +74,6 @@ def existing(path: pathlib.Path) -> pathlib.Path:
     if siblings:
         lines.append(f"  in {path.parent}: {', '.join(siblings[:12])}")
     raise UserError(f"no file {path}", *lines)
-
-
-def own_traceback(error: BaseException) -> tuple[str, ...]:
-    """The traceback from the user's own first frame: the place, then the code.
-
-    Frames of this package and of the import system, which are not the user's, are
-    left out; of a long one only the last frames are shown.
-    """
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [i for i, frame in enumerate(frames) if _is_users(frame.filename)]
-    if not own:
-        return ()
-    shown = [
-        frame
-        for frame in frames[own[0] :]
-        if not frame.filename.startswith(("<frozen", _HOUSE))
-    ]
-    lines = ["  ..."] if len(shown) > _FRAMES_SHOWN else []
-    for frame in shown[-_FRAMES_SHOWN:]:
-        lines.append(f"  {frame.filename}:{frame.lineno} in {frame.name}")
-        if frame.line:
-            lines.append(f"    {frame.line}")
-    return tuple(lines)
-
-
-def _is_users(filename: str) -> bool:
-    return not (
-        filename.startswith(("<frozen", "<string>", _HOUSE))
-        or any(part in filename for part in _LIBRARIES)
-    )
 
 
 def _is_module_of(module: object, path: pathlib.Path) -> bool:
@@ -182,7 +147,7 @@ def _free_name(path: pathlib.Path) -> str:
 def _guarded_import(name: str, origin: object) -> types.ModuleType:
     try:
         return importlib.import_module(name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _import_failed(error, origin) from error
 
 
@@ -193,22 +158,19 @@ def _run_as(name: str, path: pathlib.Path) -> types.ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise _import_failed(error, path) from error
-    except BaseException:
-        del sys.modules[name]
-        raise
     return module
 
 
-def _import_failed(error: Exception, origin: object) -> UserError:
+def _import_failed(error: BaseException, origin: object) -> UserError:
     if isinstance(error, UserError):
         return error
     if isinstance(error, SyntaxError):
         return UserError(*listing.syntax_error_lines(error, str(origin)))
     what = f"importing {origin} raised {type(error).__name__}: {error}"
-    return UserError(what, *own_traceback(error))
+    return UserError(what, *tracebacks.own_frames(error))
 
 
 def _no_module(name: str, missing: str) -> UserError:
