@@ -13,18 +13,11 @@ _FRAMES_SHOWN = 6
 def own_frames(error: BaseException) -> tuple[str, ...]:
     """The traceback from the user's own first frame: the place, then the code.
 
-    Frames of this package and of the import system, which are not the user's, are
-    left out; of a long one only the last frames are shown.
+    Frames of libraries, of this package and of the import system are left out, and
+    of a long traceback all but the last frames.
     """
     frames = traceback.extract_tb(error.__traceback__)
-    own = [i for i, frame in enumerate(frames) if _is_users(frame.filename)]
-    if not own:
-        return ()
-    shown = [
-        frame
-        for frame in frames[own[0] :]
-        if not frame.filename.startswith(("<frozen", _HOUSE))
-    ]
+    shown = [frame for frame in frames if _is_users(frame.filename)]
     lines = ["  ..."] if len(shown) > _FRAMES_SHOWN else []
     for frame in shown[-_FRAMES_SHOWN:]:
         lines.append(f"  {frame.filename}:{frame.lineno} in {frame.name}")

@@ -68,7 +68,9 @@ def apply(
         try:
             notes += _apply_one(changed, override, scope)
         except BadTextError as problem:
-            problems += quoted_lines(problem, override.prefix, override.text)
+            lines = quoted_lines(problem, override.prefix, override.text)
+            # Whoever prints the error says so of its first line only.
+            problems += [f"error: {lines[0]}", *lines[1:]] if problems else lines
     if problems:
         raise UserError(*problems)
     return changed, tuple(notes)

@@ -78,7 +78,7 @@ def _find(name: str, scope: Scope) -> Any:
 
 
 def _fiddlers(scope: Scope) -> list[str]:
-    """The public functions of the experiment's own file that need one argument."""
+    """The public functions of the experiment's own file that could be fiddlers."""
     module = scope.modules[0]
     return [
         name
@@ -87,6 +87,7 @@ def _fiddlers(scope: Scope) -> list[str]:
         and inspect.isfunction(value)
         and value.__module__ == module.__name__
         and _takes_a_config(value)
+        and value.__annotations__.get("return", None) in (None, "None")
     ]
 
 

@@ -12,7 +12,7 @@ import fiddle as fdl
 from fiddle.experimental import auto_config
 
 from fdlkit import suggest
-from fdlkit.graph import fiddle_internals, paths, references, signatures, walk
+from fdlkit.graph import fiddle_internals, names, paths, references, signatures, walk
 from fdlkit.overrides import annotations
 from fdlkit.overrides.pieces import Step
 from fdlkit.overrides.problems import BadTextError, listing, quote
@@ -101,8 +101,10 @@ class Place:
 
 
 def callable_name(node: fdl.Buildable) -> str:
-    """`module.QualifiedName` of what a node calls."""
+    """The public name of what a node calls, or else the name that it was given."""
     function = fdl.get_callable(node)
+    if (symbol := names.find(function)) is not None:
+        return symbol.name
     name = getattr(function, "__qualname__", None) or type(function).__qualname__
     module = getattr(function, "__module__", None)
     return f"{module}.{name}" if module else name
@@ -240,8 +242,8 @@ def _entry(holder: dict, above: Place | None, step: Step) -> Place:
     except TypeError as error:  # a list cannot be a key
         raise BadTextError(f"{key!r} cannot be a key", step.span) from error
     if not known:
-        names = [k for k in holder if isinstance(k, str)]
-        hint = suggest.hint(key, names) if isinstance(key, str) else None
+        present = [k for k in holder if isinstance(k, str)]
+        hint = suggest.hint(key, present) if isinstance(key, str) else None
         what = f"no key {key!r} at {paths.format(path)} (dict)"
         more = (f"keys: {listing(map(repr, holder))}",)
         if hint or not isinstance(key, str):
@@ -261,10 +263,10 @@ def _everywhere(
         what = "'**' may stand once in a path"
         raise BadTextError(what, next(s.span for s in rest if s.key is None))
     name = rest[0].key
-    found, names = [], set()
+    found, present = [], set()
     for node, place in _nodes(start, above):
         known = signatures.parameters(fdl.get_callable(node))
-        names.update(known)
+        present.update(known)
         if name in known or name in fiddle_internals.raw_arguments(node):
             found.append(_follow(node, place, rest, root))
     if not found:
@@ -272,7 +274,7 @@ def _everywhere(
         raise BadTextError(
             f"'**' finds no {shown} below {paths.format(above.path if above else ())}",
             rest[0].span,
-            hint=suggest.hint(str(name), names) or "",
+            hint=suggest.hint(str(name), sorted(present)) or "",
         )
     return found
 
