@@ -1,0 +1,36 @@
+"""Corpora, tokenizers and reproducible pipelines of batches, on Grain."""
+
+from fdlkit.data.batches import BatchIterator
+from fdlkit.data.corpus import Corpus, Document, Split, StdlibCorpus, TextFiles
+from fdlkit.data.describe import DataDescription, check_same_tokenizer, describe
+from fdlkit.data.mixture import Mixture
+from fdlkit.data.ngram import ngram_bits_per_byte
+from fdlkit.data.packing import PackedDocuments
+from fdlkit.data.pipeline import Pipeline, process_rows
+from fdlkit.data.source import InMemory, Source
+from fdlkit.data.spec import ArraySpec
+from fdlkit.data.tokenizer import ByteTokenizer, Tokenizer
+from fdlkit.data.windows import TokenWindows
+
+__all__ = [
+    "ArraySpec",
+    "BatchIterator",
+    "ByteTokenizer",
+    "Corpus",
+    "DataDescription",
+    "Document",
+    "InMemory",
+    "Mixture",
+    "PackedDocuments",
+    "Pipeline",
+    "Source",
+    "Split",
+    "StdlibCorpus",
+    "TextFiles",
+    "TokenWindows",
+    "Tokenizer",
+    "check_same_tokenizer",
+    "describe",
+    "ngram_bits_per_byte",
+    "process_rows",
+]

@@ -1,0 +1,179 @@
+"""Reading global batches, or some rows of each, in a fixed order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import grain
+import numpy as np
+
+from fdlkit.data.source import Source, stack
+from fdlkit.data.transforms import Transform, transform_example
+from fdlkit.errors import UserError
+
+
+class BatchIterator(Iterator[dict[str, np.ndarray]]):
+    """The batches of a pipeline, or one process's rows of them.
+
+    `StopIteration` at the end of a finite set says what is exhausted. To be used by
+    one thread at a time.
+
+    Attributes:
+      num_batches: How many there are, from the first; None if there is no end.
+    """
+
+    def __init__(
+        self,
+        dataset: grain.MapDataset,
+        *,
+        num_threads: int,
+        num_batches: int | None,
+        data: Mapping[str, Any],
+    ):
+        options = grain.ReadOptions(
+            num_threads=num_threads, prefetch_buffer_size=2 * num_threads
+        )
+        self._iterator = iter(dataset.to_iter_dataset(options))
+        self._data = dict(data)
+        self.num_batches = num_batches
+
+    def __next__(self) -> dict[str, np.ndarray]:
+        try:
+            return next(self._iterator)
+        except StopIteration:
+            raise StopIteration(
+                f"the data is exhausted: {self.num_batches} batches of "
+                f"{self._data['batch_size']}"
+            ) from None
+
+    def get_state(self) -> dict[str, Any]:
+        """Where the iterator stands, for `json`. The same whatever the rows are."""
+        index = self._iterator.get_state()["next_index"]
+        return {"next_batch": index, "data": self._data}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Goes to where an iterator over the same data stood.
+
+        Raises:
+          UserError: The state is of other data, or of another order of it.
+        """
+        changes = [
+            f"  {name}: {state['data'].get(name)} then, {value} now"
+            for name, value in self._data.items()
+            if state["data"].get(name) != value
+        ]
+        if changes:
+            raise UserError(
+                "the data is not what it was when its state was saved, so training "
+                "cannot go on from there",
+                *changes,
+                "  bring the data back, or start another run",
+            )
+        next_batch = state["next_batch"]
+        if self.num_batches is not None and next_batch > self.num_batches:
+            raise UserError(
+                f"the saved state is {next_batch} batches into the data, which now "
+                f"ends after {self.num_batches}"
+            )
+        self._iterator.set_state({"next_index": next_batch})
+
+    def close(self) -> None:
+        """Ends the threads that read ahead. Nothing can be read afterwards."""
+        self._iterator.close()
+
+
+class Positions(grain.MapDataset):
+    """The pairs (number of a source, i); i runs on through later epochs."""
+
+    def __init__(self, number: int, size: int):
+        super().__init__()
+        self._number = number
+        self._size = size
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, index):
+        return self._number, index
+
+
+class GlobalBatches(grain.MapDataset):
+    """Some rows of each global batch."""
+
+    def __init__(
+        self,
+        order: grain.MapDataset,
+        *,
+        leaves: Sequence[Source],
+        transforms: Sequence[Transform],
+        batch_size: int,
+        rows: range,
+        seed: int,
+        masked: bool,
+        num_batches: int | None,
+    ):
+        super().__init__(order)
+        self._order = order
+        self._leaves = leaves
+        self._transforms = transforms
+        self._batch_size = batch_size
+        self._rows = rows
+        self._seed = seed
+        self._masked = masked
+        self._num_batches = num_batches
+
+    def __len__(self) -> int:
+        if self._num_batches is None:
+            return len(self._order) // self._batch_size
+        return self._num_batches
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return self.slice(index)
+        first = index * self._batch_size
+        positions = [first + row for row in self._rows]
+        # Rows of padding read the last example, for its shapes, and are cleared.
+        last = len(self._order) - 1
+        batch = self._read([self._order[min(p, last)] for p in positions])
+        if self._transforms:
+            batch = self._transform(batch, positions)
+        if self._masked:
+            batch.setdefault("mask", np.ones(len(positions), np.float32))
+        num_valid = max(0, min(len(positions), last + 1 - positions[0]))
+        if num_valid < len(positions):
+            for array in batch.values():
+                array[num_valid:] = 0
+        return batch
+
+    def _read(self, wanted: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
+        numbers, running = np.array(wanted, np.int64).T
+        batch: dict[str, np.ndarray] = {}
+        for number in np.unique(numbers):
+            leaf = self._leaves[number]
+            rows = np.flatnonzero(numbers == number)
+            epochs, indices = np.divmod(running[rows], len(leaf))
+            taken = leaf.take(indices, epochs)
+            if len(rows) == len(wanted):
+                return taken
+            for name, array in taken.items():
+                if name not in batch:
+                    shape = (len(wanted), *array.shape[1:])
+                    batch[name] = np.empty(shape, array.dtype)
+                batch[name][rows] = array
+        return batch
+
+    def _transform(
+        self, batch: Mapping[str, np.ndarray], positions: Sequence[int]
+    ) -> dict[str, np.ndarray]:
+        return stack(
+            [
+                transform_example(
+                    {name: array[row] for name, array in batch.items()},
+                    self._transforms,
+                    seed=self._seed,
+                    position=position,
+                )
+                for row, position in enumerate(positions)
+            ]
+        )

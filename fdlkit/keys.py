@@ -1,0 +1,86 @@
+"""Key paths: where a loss, a metric or the model finds its input.
+
+A step's context is plain nested data (`batch`, `preds`, `losses`, `params`,
+`step`); a key path such as `batch.tokens` or `preds.aux[0]` names a place in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fdlkit.errors import UserError
+from fdlkit.suggest import nearest
+
+_PART = re.compile(r"\.?([A-Za-z_]\w*)|\[(-?\d+)\]|\['([^']*)'\]")
+
+
+def parse_key(key: str) -> tuple[str | int, ...]:
+    """`preds.aux[0]` as `("preds", "aux", 0)`.
+
+    Raises:
+      UserError: The text is not a key path.
+    """
+    parts: list[str | int] = []
+    position = 0
+    while position < len(key):
+        match = _PART.match(key, position)
+        if match is None:
+            raise UserError(
+                f"{key!r} is not a key path",
+                "a key path looks like batch.tokens, preds.aux[0] or preds['a b']",
+            )
+        name, index, quoted = match.groups()
+        parts.append(int(index) if index is not None else name or quoted or "")
+        position = match.end()
+    return tuple(parts)
+
+
+def get_key(context: Mapping[str, Any], key: str, *, wanted_by: str) -> Any:
+    """The value at a key path.
+
+    Args:
+      context: Nested mappings, sequences and objects with attributes.
+      key: Where to look.
+      wanted_by: Who asks, for the message: `loss.labels`.
+
+    Raises:
+      UserError: It leads nowhere: what was likely meant, and what is there at the
+        level that failed.
+    """
+    value: Any = context
+    gone = ""
+    for part in parse_key(key):
+        found, there = _step_into(value, part)
+        if not found:
+            where = gone or "the context"
+            guess = nearest(str(part), there)
+            lines = [f"available at {where}: {', '.join(there) or 'nothing below it'}"]
+            if guess:
+                prefix = f"{gone}." if gone else ""
+                lines.insert(0, f"did you mean '{prefix}{guess[0]}'?")
+            raise UserError(
+                f"{wanted_by}={key!r} leads nowhere: no {str(part)!r} at {where}",
+                *lines,
+            )
+        value = there
+        gone = f"{gone}[{part}]" if isinstance(part, int) else f"{gone}.{part}"
+        gone = gone.lstrip(".")
+    return value
+
+
+def _step_into(value: Any, part: str | int) -> tuple[bool, Any]:
+    """(True, the value below) or (False, the names that are there)."""
+    if isinstance(value, Mapping):
+        return (True, value[part]) if part in value else (False, list(map(str, value)))
+    if isinstance(part, int):
+        if isinstance(value, Sequence) and -len(value) <= part < len(value):
+            return True, value[part]
+        return False, [str(i) for i in range(len(value))] if isinstance(
+            value, Sequence
+        ) else []
+    names = getattr(value, "__dataclass_fields__", getattr(value, "_fields", ()))
+    if part in names:
+        return True, getattr(value, part)
+    return False, list(names)

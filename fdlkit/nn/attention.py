@@ -1,0 +1,154 @@
+"""Causal self-attention, multi-head or grouped-query."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+from jax.typing import DTypeLike
+
+from fdlkit.nn.einsum import Einsum
+from fdlkit.nn.positions import Rotary
+
+HEADS = ("batch", "time", "heads", "head_dim")
+KV_HEADS = ("batch", "time", "kv_heads", "head_dim")
+
+
+class SelfAttention(nn.Module):
+    """Each token attends to itself and to earlier tokens of its own segment.
+
+    With fewer key and value heads than query heads, neighbouring query heads share
+    one (grouped-query attention, Ainslie et al., 2023); `num_kv_heads=1` is
+    multi-query attention.
+
+    Attributes:
+      features: The width of input and output.
+      num_heads: The number of query heads.
+      num_kv_heads: The number of key and value heads; None: as many as query heads.
+      head_dim: The width of a head; None: `features // num_heads`.
+      rotary: Turns queries and keys by their positions; None: no rotation.
+      out_init_scale: The variance of the output kernel, times its fan-in.
+      dtype: What is computed in; softmax is in float32 whatever it is.
+      param_dtype: What the kernels are stored in.
+
+    Raises:
+      ValueError: `features` is not a multiple of `num_heads` and `head_dim` is not
+        given, or `num_heads` is not a multiple of `num_kv_heads`.
+    """
+
+    features: int
+    num_heads: int
+    num_kv_heads: int | None = None
+    head_dim: int | None = None
+    rotary: Callable[[jax.Array, jax.Array], jax.Array] | None = Rotary()
+    out_init_scale: float = 1.0
+    dtype: DTypeLike = jnp.float32
+    param_dtype: DTypeLike = jnp.float32
+
+    def __post_init__(self) -> None:
+        """Refuses numbers of heads that do not divide."""
+        super().__post_init__()
+        if self.head_dim is None and self.features % self.num_heads:
+            raise ValueError(
+                f"features={self.features} is not a multiple of "
+                f"num_heads={self.num_heads}"
+            )
+        if self.num_kv_heads is not None and self.num_heads % self.num_kv_heads:
+            raise ValueError(
+                f"num_heads={self.num_heads} is not a multiple of "
+                f"num_kv_heads={self.num_kv_heads}"
+            )
+
+    @nn.compact
+    def __call__(
+        self,
+        x: jax.Array,
+        *,
+        segment_ids: jax.Array | None = None,
+        positions: jax.Array | None = None,
+    ) -> jax.Array:
+        """Returns what each token gathers.
+
+        Args:
+          x: `[batch, time, embed]`.
+          segment_ids: Integers, `[batch, time]`; None: a row is one segment.
+          positions: Integers, `[batch, time]` or `[1, time]`; None: 0, 1, 2, ….
+
+        Returns:
+          `[batch, time, embed]`.
+        """
+        head_dim = self.head_dim or self.features // self.num_heads
+        num_kv_heads = self.num_kv_heads or self.num_heads
+
+        def project(name: str, num_heads: int, heads: str) -> jax.Array:
+            return Einsum(
+                "btd,dhk->bthk",
+                (self.features, num_heads, head_dim),
+                ("embed", heads, "head_dim"),
+                dtype=self.dtype,
+                param_dtype=self.param_dtype,
+                name=name,
+            )(x)
+
+        query = project("query", self.num_heads, "heads")
+        key = project("key", num_kv_heads, "kv_heads")
+        value = project("value", num_kv_heads, "kv_heads")
+        if self.rotary is not None:
+            if positions is None:
+                positions = jnp.arange(x.shape[1])[None]
+            query = self.rotary(query, positions)
+            key = self.rotary(key, positions)
+        query = nn.with_logical_constraint(query, HEADS)
+        key = nn.with_logical_constraint(key, KV_HEADS)
+        value = nn.with_logical_constraint(value, KV_HEADS)
+        gathered = causal_attention(query, key, value, segment_ids=segment_ids)
+        gathered = nn.with_logical_constraint(gathered, HEADS)
+        return Einsum(
+            "bthk,hkd->btd",
+            (self.num_heads, head_dim, self.features),
+            ("heads", "head_dim", "embed"),
+            init_scale=self.out_init_scale,
+            dtype=self.dtype,
+            param_dtype=self.param_dtype,
+            name="out",
+        )(gathered)
+
+
+def causal_attention(
+    query: jax.Array,
+    key: jax.Array,
+    value: jax.Array,
+    *,
+    segment_ids: jax.Array | None = None,
+) -> jax.Array:
+    """Returns softmax(query · key / sqrt(head_dim)) · value over what may be seen.
+
+    Args:
+      query: `[batch, time, heads, head_dim]`.
+      key: `[batch, time, kv_heads, head_dim]`; `kv_heads` divides `heads`.
+      value: As `key`.
+      segment_ids: Integers, `[batch, time]`; None: a row is one segment.
+
+    Returns:
+      `[batch, time, heads, head_dim]`, in the query's dtype.
+    """
+    batch, time, num_heads, head_dim = query.shape
+    num_kv_heads = key.shape[2]
+    grouped = query.reshape(
+        batch, time, num_kv_heads, num_heads // num_kv_heads, head_dim
+    )
+    scores = jnp.einsum(
+        "btngk,bsnk->bngts", grouped, key, preferred_element_type=jnp.float32
+    )
+    scores *= 1 / math.sqrt(head_dim)
+    mask = jnp.tril(jnp.ones((time, time), bool))[None]
+    if segment_ids is not None:
+        mask &= segment_ids[:, :, None] == segment_ids[:, None, :]
+    # A finite floor: a row of `-inf` would make the gradient NaN.
+    scores = jnp.where(mask[:, None, None], scores, jnp.finfo(jnp.float32).min)
+    weights = jax.nn.softmax(scores, axis=-1).astype(value.dtype)
+    gathered = jnp.einsum("bngts,bsnk->btngk", weights, value)
+    return gathered.reshape(batch, time, num_heads, head_dim)

@@ -1,0 +1,64 @@
+"""Token embeddings, and their transpose as the output layer."""
+
+from __future__ import annotations
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+from jax.typing import DTypeLike
+
+from fdlkit.nn.init import normal_init
+
+
+class Embed(nn.Module):
+    """A table of one vector for each token, read both ways.
+
+    One node used as a model's `embed` and as its `output` is one table: tied.
+    Two nodes are two tables.
+
+    Attributes:
+      vocab_size: The number of tokens.
+      features: The width of a vector.
+      init_stddev: The standard deviation of the table's entries at the start. With
+        a normalised input, `attend` then gives logits whose standard deviation is
+        `init_stddev * sqrt(features)`.
+      dtype: What is computed in.
+      param_dtype: What the table is stored in.
+    """
+
+    vocab_size: int
+    features: int
+    init_stddev: float = 0.02
+    dtype: DTypeLike = jnp.float32
+    param_dtype: DTypeLike = jnp.float32
+
+    def setup(self) -> None:
+        """Makes the table `[vocab, embed]`."""
+        self.embedding = self.param(
+            "embedding",
+            normal_init(self.init_stddev, ("vocab", "embed")),
+            (self.vocab_size, self.features),
+            self.param_dtype,
+        )
+
+    def __call__(self, tokens: jax.Array) -> jax.Array:
+        """Returns the vectors of some tokens.
+
+        Args:
+          tokens: Integers in `[0, vocab_size)`, of any shape.
+
+        Returns:
+          `[..., embed]`. A token past the end gives NaN: a wrong tokenizer is not to
+          train in silence.
+        """
+        table = self.embedding.astype(self.dtype)
+        return jnp.take(table, tokens, axis=0, mode="fill")
+
+    def attend(self, x: jax.Array) -> jax.Array:
+        """Returns each token's logit, `[..., embed]` to `[..., vocab]`, in float32."""
+        return jnp.einsum(
+            "...d,vd->...v",
+            x.astype(self.dtype),
+            self.embedding.astype(self.dtype),
+            preferred_element_type=jnp.float32,
+        )

@@ -1,0 +1,89 @@
+"""Where a token stands: rotary and learned positions."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+from jax.typing import DTypeLike
+
+from fdlkit.nn.init import normal_init
+
+
+@dataclasses.dataclass(frozen=True)
+class Rotary:
+    """Rotates pairs of features by an angle that grows with the position.
+
+    Dot products of rotated queries and keys depend on the distance alone (Su et al.,
+    2021). Feature `i` is paired with feature `i + head_dim / 2`.
+
+    Attributes:
+      base: The slowest pair turns by about one radian in `base` positions.
+    """
+
+    base: float = 10_000.0
+
+    def __call__(self, x: jax.Array, positions: jax.Array) -> jax.Array:
+        """Returns `x`, rotated.
+
+        Args:
+          x: `[batch, time, heads, head_dim]`, with an even `head_dim`.
+          positions: Integers, `[batch, time]`, or `[1, time]` for all rows alike.
+        """
+        half = x.shape[-1] // 2
+        if x.shape[-1] != 2 * half:
+            raise ValueError(
+                f"rotary positions need an even head_dim, not {x.shape[-1]}"
+            )
+        frequency = self.base ** (-jnp.arange(half, dtype=jnp.float32) / half)
+        angle = positions[:, :, None, None].astype(jnp.float32) * frequency
+        sin, cos = jnp.sin(angle), jnp.cos(angle)
+        first, second = jnp.split(x.astype(jnp.float32), 2, axis=-1)
+        rotated = (first * cos - second * sin, second * cos + first * sin)
+        return jnp.concatenate(rotated, axis=-1).astype(x.dtype)
+
+
+class LearnedPositions(nn.Module):
+    """A table of one vector for each position, to be added to the embeddings.
+
+    Attributes:
+      length: The number of positions; later ones give NaN.
+      features: The width of a vector.
+      init_stddev: The standard deviation of the table's entries at the start.
+      dtype: What is computed in.
+      param_dtype: What the table is stored in.
+    """
+
+    length: int
+    features: int
+    init_stddev: float = 0.02
+    dtype: DTypeLike = jnp.float32
+    param_dtype: DTypeLike = jnp.float32
+
+    @nn.compact
+    def __call__(self, positions: jax.Array) -> jax.Array:
+        """Returns the positions' vectors, `[batch, time]` to `[batch, time, embed]`."""
+        table = self.param(
+            "embedding",
+            normal_init(self.init_stddev, (None, "embed")),
+            (self.length, self.features),
+            self.param_dtype,
+        )
+        return jnp.take(table.astype(self.dtype), positions, axis=0, mode="fill")
+
+
+def segment_positions(segment_ids: jax.Array) -> jax.Array:
+    """Returns each token's place in its own segment.
+
+    Args:
+      segment_ids: Integers, `[batch, time]`; neighbours of one value are a segment.
+
+    Returns:
+      `[batch, time]`: 0, 1, 2, …, from 0 again wherever the value changes.
+    """
+    time = jnp.arange(segment_ids.shape[1])
+    changes = segment_ids[:, 1:] != segment_ids[:, :-1]
+    starts = jnp.pad(jnp.where(changes, time[1:], 0), ((0, 0), (1, 0)))
+    return time - jax.lax.cummax(starts, axis=1)

@@ -1,0 +1,1 @@
+"""Owns a run: its workdir's identity, its record, its lifecycle."""

@@ -1,0 +1,140 @@
+"""`fdlkit train`: from a config to a run in a workdir, and to an exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any, TextIO
+
+import jax
+from etils import epath
+from jax.experimental import multihost_utils
+
+from fdlkit.errors import UserError
+from fdlkit.graph.build import build
+from fdlkit.graph.snapshot import snapshot
+from fdlkit.run import compile_cache, workdir
+from fdlkit.run.distributed import Distributed, join, leave
+from fdlkit.run.lifecycle import exit_code
+from fdlkit.run.progress import progress_for
+from fdlkit.run.record import make_record
+from fdlkit.serialize import dumps
+from fdlkit.train.progress import NoProgress
+from fdlkit.train.stop import Stop
+from fdlkit.train.trainer import Trainer
+
+
+def train(
+    cfg: Any,
+    *,
+    target: str,
+    argv: Sequence[str],
+    directory: str,
+    stop: Stop,
+    fresh: bool = False,
+    dry_run: bool = False,
+    distributed: Distributed | None = None,
+    stream: TextIO | None = None,
+) -> int:
+    """Trains, or goes on with, the run of a config in a workdir.
+
+    Args:
+      cfg: A config of a `Trainer`.
+      target: What the user named, for the record.
+      argv: The command line, for the record.
+      directory: The workdir.
+      stop: Is set by whoever wants the run to end.
+      fresh: Throw away the run that is there.
+      dry_run: Check everything that needs no device, and write nothing.
+      distributed: This process among several.
+      stream: Where talk goes; stderr unless given.
+
+    Returns:
+      0: trained to the end (or had been); 75 or 130: stopped, start again to go on.
+
+    Raises:
+      UserError: The run cannot begin; nothing was compiled or written.
+      RunFailedError: A loss or gradient was not finite.
+    """
+    stream = stream or sys.stderr
+    if distributed is not None:
+        join(distributed)
+    try:
+        return _train(
+            cfg,
+            target=target,
+            argv=argv,
+            directory=directory,
+            stop=stop,
+            fresh=fresh,
+            dry_run=dry_run,
+            stream=stream,
+        )
+    finally:
+        leave(distributed)
+
+
+def _train(
+    cfg: Any,
+    *,
+    target: str,
+    argv: Sequence[str],
+    directory: str,
+    stop: Stop,
+    fresh: bool,
+    dry_run: bool,
+    stream: TextIO,
+) -> int:
+    trainer = build(cfg)
+    if not isinstance(trainer, Trainer):
+        raise UserError(
+            f"{target} builds a {type(trainer).__name__}, not an experiment",
+            "fdlkit train takes a config of fdlkit.train.trainer.Trainer",
+        )
+    record = make_record(dumps(cfg), target=target, argv=argv)
+    path = epath.Path(directory)
+    graph = snapshot(cfg)
+    changes = None if fresh else workdir.changes_since(path, graph)
+    if changes is not None:
+        workdir.refuse_another_run(path, changes)
+    compile_cache.turn_on()
+    first_process = jax.process_index() == 0
+    # Everything that can be refused is refused here, before anything is written.
+    setup = trainer.setup
+    say = [summary(trainer), *(workdir.notes(changes or [], graph, path))]
+    if dry_run:
+        print("\n".join([*say, "checked; nothing was run or written"]), file=stream)
+        return 0
+    if fresh:
+        if first_process:
+            workdir.clear(path)
+        if jax.process_count() > 1:
+            multihost_utils.sync_global_devices("the workdir is clear")
+    del setup
+    with progress_for(stream, trainer.num_train_steps) as shown:
+        progress = shown if first_process else NoProgress()
+        for line in say:
+            progress.say(line)
+        result = trainer.train(path, record, stop=stop, progress=progress)
+        code = exit_code(stop, finished=result.finished)
+        if not result.finished:
+            progress.say(
+                f"stopped at step {result.step} of {trainer.num_train_steps}; "
+                "the same command goes on from there"
+                if result.saved
+                else "stopped before there was anything to save"
+            )
+        return code or (0 if result.finished else 75)
+
+
+def summary(trainer: Trainer) -> str:
+    """Size of the model, mesh and batch, in one line."""
+    setup = trainer.setup
+    sizes = [leaf.size for leaf in jax.tree.leaves(setup.state.params)]
+    axes = [f"{a}={n}" for a, n in setup.mesh.shape.items() if n > 1]
+    return (
+        f"{sum(sizes):,} parameters, batch {trainer.train_data.batch_size}, "
+        f"{setup.mesh.size} device{'s' * (setup.mesh.size > 1)}"
+        f"{' (' + ', '.join(axes) + ')' if axes else ''}, "
+        f"{trainer.num_train_steps:,} steps"
+    )

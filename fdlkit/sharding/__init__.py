@@ -1,0 +1,1 @@
+"""Meshes, logical axis rules, and where every array of a run lives."""

@@ -1,0 +1,113 @@
+"""Checkpoints of a run: the state, where the data stands, and the record."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import orbax.checkpoint as ocp
+from etils import epath
+from orbax.checkpoint import checkpoint_managers
+
+from fdlkit.train.state import TrainState
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CheckpointPolicy:
+    """When checkpoints are saved and how many stay.
+
+    Attributes:
+      every: Steps between checkpoints; the final state is always saved.
+      keep: How many of the newest stay; None keeps all.
+    """
+
+    every: int = 1000
+    keep: int | None = 3
+
+
+class Checkpoints:
+    """The checkpoints in one folder, saved by a thread of Orbax's.
+
+    A context manager: leaving it waits until the last save is on disk.
+    """
+
+    def __init__(self, folder: epath.Path, policy: CheckpointPolicy):
+        self._policy = policy
+        newest = checkpoint_managers.LatestN(policy.keep)
+        self._manager = ocp.CheckpointManager(
+            folder,
+            options=ocp.CheckpointManagerOptions(
+                preservation_policy=newest,
+                enable_async_checkpointing=True,
+                cleanup_tmp_directories=True,
+            ),
+            item_names=("state", "data", "record"),
+        )
+
+    def __enter__(self) -> Checkpoints:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._manager.wait_until_finished()
+        self._manager.close()
+
+    @property
+    def last_step(self) -> int | None:
+        """The step of the newest whole checkpoint, or None."""
+        return self._manager.latest_step()
+
+    def due(self, step: int) -> bool:
+        """Whether the policy wants this step saved."""
+        return step % self._policy.every == 0
+
+    def save(
+        self,
+        state: TrainState,
+        data: Mapping[str, Any],
+        *,
+        step: int,
+        record: Mapping[str, str],
+    ) -> None:
+        """Starts a save; the arrays may be donated as soon as this returns.
+
+        Args:
+          state: The state after `step` updates.
+          data: Where the training batches' iterator stands then.
+          step: The number of updates.
+          record: What the run keeps of itself, by file name.
+        """
+        self._manager.save(
+            step,
+            args=ocp.args.Composite(
+                state=ocp.args.StandardSave(state),
+                data=ocp.args.JsonSave(dict(data)),
+                record=ocp.args.JsonSave(dict(record)),
+            ),
+            force=True,
+        )
+
+    def restore(
+        self, step: int, *, like: TrainState, shardings: TrainState
+    ) -> tuple[TrainState, Mapping[str, Any]]:
+        """The state at a step, laid out as the run wants it now, and the data's.
+
+        Args:
+          step: One of the saved steps.
+          like: Abstract arrays.
+          shardings: A sharding for each; the run that saved may have had others.
+        """
+        target = jax.tree.map(
+            lambda a, s: jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=s),
+            like,
+            shardings,
+        )
+        restored = self._manager.restore(
+            step,
+            args=ocp.args.Composite(
+                state=ocp.args.StandardRestore(target),
+                data=ocp.args.JsonRestore(),
+            ),
+        )
+        return restored["state"], restored["data"]

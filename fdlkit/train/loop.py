@@ -1,0 +1,334 @@
+"""The training loop: steps, log points, evaluations, checkpoints, an end."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from etils import epath
+
+from fdlkit.data.batches import BatchIterator
+from fdlkit.data.pipeline import Pipeline
+from fdlkit.errors import RunFailedError, UserError
+from fdlkit.train.checkpoints import CheckpointPolicy, Checkpoints
+from fdlkit.train.evaluation import InterruptedEvaluation, evaluate
+from fdlkit.train.feed import Feed, next_batch
+from fdlkit.train.progress import Progress
+from fdlkit.train.setup import Setup
+from fdlkit.train.state import TrainState
+from fdlkit.train.step import REPORT
+from fdlkit.train.stop import Stop
+from fdlkit.train.throughput import Clock, StepCost, device_kind_of
+from fdlkit.train.votes import Votes
+from fdlkit.train.writers import JsonLines, Writer, WriterThread
+
+# How many steps the devices may have before them. Enough to hide the host's work,
+# few enough that a stop is quick.
+STEPS_IN_FLIGHT = 4
+LOGGED = ("loss", "grad_norm", "learning_rate", "param_norm")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What the loop does and when; the fields are `Trainer`'s.
+
+    `metrics` are the names of what `setup.eval_step` gives, in its order; `unit` is
+    what an element of the loss is.
+    """
+
+    train_data: Pipeline
+    eval_data: Pipeline | None
+    metrics: Sequence[str]
+    num_train_steps: int
+    log_every: int
+    eval_every: int | None
+    checkpoints: CheckpointPolicy
+    writers: Sequence[Writer]
+    unit: str
+
+    def logs_at(self, step: int) -> bool:
+        """Whether this step's report is written."""
+        return step % self.log_every == 0 or step == self.num_train_steps
+
+    def evaluates_at(self, step: int) -> bool:
+        """Whether the state after this step is evaluated."""
+        if self.eval_data is None or step == 0:
+            return False
+        periodic = self.eval_every is not None and step % self.eval_every == 0
+        return periodic or step == self.num_train_steps
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Result:
+    """How a run ended.
+
+    Attributes:
+      step: The number of updates that its last checkpoint has.
+      finished: Whether that is `num_train_steps`.
+      saved: Whether there is a checkpoint.
+    """
+
+    step: int
+    finished: bool
+    saved: bool = True
+
+
+def train_loop(
+    plan: Plan,
+    setup: Setup,
+    *,
+    workdir: epath.Path,
+    record: Mapping[str, str],
+    stop: Stop,
+    progress: Progress,
+) -> Result:
+    """Trains from the workdir's last checkpoint, or from step 0, to the end.
+
+    Raises:
+      UserError: The run cannot begin.
+      RunFailedError: A loss or gradient was not finite.
+    """
+    keep_record(workdir, record)
+    with Checkpoints(workdir / "checkpoints", plan.checkpoints) as checkpoints:
+        last = checkpoints.last_step
+        first = last or 0
+        evaluation_pending = plan.evaluates_at(first) and not JsonLines().has(
+            workdir, first, "eval/"
+        )
+        if first >= plan.num_train_steps and not evaluation_pending:
+            progress.say(
+                f"finished already: {workdir} is at step {first} of "
+                f"{plan.num_train_steps}; a larger num_train_steps goes on from there"
+            )
+            return Result(step=first, finished=True)
+        if stop.signal is not None:
+            return Result(step=first, finished=False, saved=last is not None)
+
+        batches = plan.train_data.batches(
+            rows=Feed(plan.train_data.batch_size, setup.batch_sharding).rows
+        )
+        if last is None:
+            state = setup.init_state()
+        else:
+            state, position = checkpoints.restore(
+                last, like=setup.state, shardings=setup.shardings
+            )
+            batches.set_state(position)
+            progress.say(f"resumed from step {last} in {workdir}")
+        writers = [JsonLines(), *plan.writers] if jax.process_index() == 0 else []
+        with WriterThread(writers, workdir, first) as writer:
+            loop = _Loop(plan, setup, state, batches, first=first)
+            loop.attach(
+                checkpoints=checkpoints,
+                writer=writer,
+                record=record,
+                stop=stop,
+                progress=progress,
+            )
+            try:
+                return loop.run(evaluation_pending=evaluation_pending)
+            finally:
+                batches.close()
+
+
+def keep_record(workdir: epath.Path, record: Mapping[str, str]) -> None:
+    """Writes the record's files, before anything compiles.
+
+    Raises:
+      UserError: The workdir cannot be written.
+    """
+    try:
+        folder = workdir / "record"
+        folder.mkdir(parents=True, exist_ok=True)
+        if jax.process_index() == 0:
+            for name, text in record.items():
+                beside = folder / f".{name}.new"
+                beside.write_text(text)
+                beside.replace(folder / name)
+    except OSError as error:
+        raise UserError(
+            f"the workdir {workdir} cannot be written: {error.strerror or error}",
+            "--workdir names a folder that you may create or write to",
+        ) from error
+
+
+class _Loop:
+    """The loop's moving parts. `step` counts dispatched updates."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        setup: Setup,
+        state: TrainState,
+        batches: BatchIterator,
+        *,
+        first: int,
+    ):
+        self.plan = plan
+        self.setup = setup
+        self.state = state
+        self.batches = batches
+        self.step = first
+        self.feed = Feed(plan.train_data.batch_size, setup.batch_sharding)
+        self.votes = Votes(setup.mesh)
+        # Virtual CPU devices share one thread pool: with two programs that hold
+        # collectives in flight, each can wait for threads that the other has.
+        virtual = setup.mesh.size > 1 and jax.default_backend() == "cpu"
+        self.in_flight = 1 if virtual else STEPS_IN_FLIGHT
+        self.reports: collections.deque[tuple[int, jax.Array]] = collections.deque()
+        self.clock = Clock(
+            StepCost(
+                flops=setup.flops,
+                device_kind=device_kind_of(setup.mesh),
+                num_devices=setup.mesh.size,
+                unit=plan.unit,
+            )
+        )
+        self.compiled_eval: Any = None
+
+    def attach(
+        self,
+        *,
+        checkpoints: Checkpoints,
+        writer: WriterThread,
+        record: Mapping[str, str],
+        stop: Stop,
+        progress: Progress,
+    ) -> None:
+        """The parts that outlive the loop or belong to others."""
+        self.checkpoints = checkpoints
+        self.writer = writer
+        self.record = record
+        self.stop = stop
+        self.progress = progress
+
+    def run(self, *, evaluation_pending: bool) -> Result:
+        """Steps until the last one, a stop, or a loss that is not finite."""
+        plan = self.plan
+        try:
+            if evaluation_pending:
+                self.evaluate()
+            if self.step < plan.num_train_steps:
+                train_step = self.setup.lower_train_step(self.votes.spec).compile()
+                batch = self.take_batch()
+            while self.step < plan.num_train_steps and not self.stop_agreed():
+                self.state, report = train_step(self.state, batch, self.votes.cast())
+                self.step += 1
+                self.reports.append((self.step, report))
+                if plan.evaluates_at(self.step):
+                    self.evaluate()
+                if self.checkpoints.due(self.step):
+                    self.save()
+                if self.step < plan.num_train_steps:
+                    # The devices are at work on this step while the host reads.
+                    batch = self.take_batch()
+                while len(self.reports) >= self.in_flight:
+                    self.settle()
+        except InterruptedEvaluation:
+            self.progress.say(f"evaluation of step {self.step} was interrupted")
+        self.save()
+        return Result(step=self.step, finished=self.step >= plan.num_train_steps)
+
+    def take_batch(self) -> Any:
+        """The next batch, as the compiled step takes it."""
+        batch = next_batch(
+            self.batches, step=self.step, num_train_steps=self.plan.num_train_steps
+        )
+        return self.feed.place(batch)
+
+    def stop_agreed(self) -> bool:
+        """Whether to stop here: with several processes, all say the same."""
+        if self.stop.signal is None:
+            return self.votes.passed
+        self.votes.wish_to_stop()
+        return self.votes.passed
+
+    def settle(self) -> None:
+        """Waits for the oldest report, and logs it if its step is a log point."""
+        step, report = self.reports.popleft()
+        report.block_until_ready()
+        if self.votes.several:
+            self.votes.count(np.asarray(report)[REPORT.index("stop_votes")])
+        if not self.clock.started:
+            self.clock.start(step)
+        if self.plan.logs_at(step):
+            self.log(step, dict(zip(REPORT, np.asarray(report).tolist(), strict=True)))
+
+    def settle_all(self) -> None:
+        """Waits for the devices, and logs what there is to log."""
+        while len(self.reports) > 1:
+            self.settle()
+        if self.reports:
+            step, report = self.reports[-1]
+            values = dict(zip(REPORT, np.asarray(report).tolist(), strict=True))
+            self.settle()
+            self.refuse_nonfinite(step, values)
+
+    def log(self, step: int, report: Mapping[str, float]) -> None:
+        """A log point: hands the numbers over to the writers' thread."""
+        values = {name: report[name] for name in LOGGED}
+        elements = report["elements"] / report["steps"]
+        values |= self.clock.rates(step, elements_per_step=elements)
+        self.writer.write(step, values)
+        self.progress.update(step, values)
+        self.refuse_nonfinite(step, report)
+
+    def refuse_nonfinite(self, step: int, report: Mapping[str, float]) -> None:
+        """Ends the run if a step up to this one had no finite loss or gradient."""
+        if not report["first_nonfinite"]:
+            return
+        bad = step - int(report["steps"]) + int(report["first_nonfinite"])
+        good = self.checkpoints.last_step
+        raise RunFailedError(
+            f"the loss or its gradient is not finite at step {bad} "
+            f"(mean loss {report['loss']:g}, gradient norm {report['grad_norm']:g})",
+            "no checkpoint was saved before it"
+            if good is None
+            else f"last good checkpoint: step {good}",
+            "what to try: a lower learning rate, a longer warm-up, gradient clipping",
+        )
+
+    def evaluate(self) -> None:
+        """Evaluates the state as it is now and writes the metrics."""
+        plan, began = self.plan, time.perf_counter()
+        if plan.eval_data is None:
+            return
+        self.settle_all()
+        self.progress.say(f"evaluating step {self.step}")
+        if self.compiled_eval is None:
+            self.compiled_eval = self.setup.lower_eval_step().compile()
+        metrics = evaluate(
+            self.compiled_eval,
+            self.state,
+            plan.eval_data,
+            feed=Feed(plan.eval_data.batch_size, self.setup.batch_sharding),
+            names=plan.metrics,
+            stop=Stop() if self.votes.several else self.stop,
+            in_flight=self.in_flight,
+        )
+        values = {f"eval/{name}": value for name, value in metrics.items()}
+        self.writer.write(self.step, values)
+        self.progress.update(self.step, values)
+        self.clock.leave_out(time.perf_counter() - began)
+
+    def save(self) -> None:
+        """Saves the state as it is now, unless that step is saved."""
+        began = time.perf_counter()
+        self.settle_all()
+        if self.checkpoints.last_step == self.step:
+            return
+        # What the checkpoint says was done must be on disk before it is.
+        self.writer.flush()
+        self.progress.say(f"saving step {self.step}")
+        self.checkpoints.save(
+            self.state,
+            self.batches.get_state(),
+            step=self.step,
+            record=self.record,
+        )
+        self.clock.leave_out(time.perf_counter() - began)

@@ -1,0 +1,59 @@
+"""What the trainer asks of a model, and how a Flax Linen module gives it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import flax.linen as nn
+import jax
+
+Inputs = Mapping[str, Any]
+Variables = Mapping[str, Any]
+
+
+class Model(Protocol):
+    """A model as two pure functions over variables.
+
+    `variables` is a mapping of collections, with the trained ones under `params`
+    and anything else that the model carries from step to step (running means)
+    under names of its own.
+    """
+
+    def init(self, rng: jax.Array, inputs: Inputs) -> Variables:
+        """Variables at step 0, boxed with logical axis names where they have any."""
+
+    def apply(
+        self, variables: Variables, inputs: Inputs, rngs: Mapping[str, jax.Array]
+    ) -> tuple[Any, Variables]:
+        """Predictions, and the collections other than `params` as they are now.
+
+        A step in training gives `rngs["dropout"]`; evaluation gives no rngs, and
+        then the model is deterministic.
+        """
+
+
+@dataclasses.dataclass(frozen=True)
+class LinenModel:
+    """A Flax Linen module as a `Model`; inputs are passed by keyword."""
+
+    module: nn.Module
+
+    def init(self, rng: jax.Array, inputs: Inputs) -> Variables:
+        """Initial variables of the module."""
+        params_rng, dropout_rng = jax.random.split(rng)
+        rngs = {"params": params_rng, "dropout": dropout_rng}
+        return self.module.init(rngs, **inputs)
+
+    def apply(
+        self, variables: Variables, inputs: Inputs, rngs: Mapping[str, jax.Array]
+    ) -> tuple[Any, Variables]:
+        """Runs the module; collections other than `params` may change in training."""
+        mutable = [name for name in variables if name != "params"] if rngs else []
+        return self.module.apply(variables, rngs=dict(rngs), mutable=mutable, **inputs)
+
+
+def as_model(model: Any) -> Model:
+    """The model itself, or an adapter for a Flax Linen module."""
+    return LinenModel(model) if isinstance(model, nn.Module) else model

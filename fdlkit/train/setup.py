@@ -1,0 +1,243 @@
+"""Everything a run derives from its config, checked before anything compiles."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import flax.linen as nn
+import jax
+import optax
+from jax.sharding import NamedSharding, PartitionSpec
+
+from fdlkit.data.pipeline import Pipeline
+from fdlkit.errors import UserError
+from fdlkit.sharding.layout import (
+    AxisRules,
+    check_divides,
+    check_rules,
+    check_tree,
+    like_parameters,
+    mesh_spec,
+    named,
+    spec_tree,
+)
+from fdlkit.train.losses import Loss
+from fdlkit.train.metrics import Metric
+from fdlkit.train.models import Model
+from fdlkit.train.state import TrainState
+from fdlkit.train.step import (
+    Schedule,
+    forward,
+    make_eval_step,
+    make_init,
+    make_train_step,
+    model_inputs,
+)
+from fdlkit.train.throughput import count_flops
+
+ArraySpecs = Mapping[str, jax.ShapeDtypeStruct]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Setup:
+    """The functions of a run and where their arrays live.
+
+    Attributes:
+      mesh: The devices, or an abstract mesh: then all but running works.
+      rules: What mesh axes a logical axis is cut over.
+      state: The training state's shapes.
+      shardings: A `NamedSharding` for each of its arrays.
+      batch: The shapes of a global training batch.
+      batch_sharding: The layout of every array of a batch.
+      eval_batch: The shapes of a global evaluation batch, or None.
+      init: `(inputs) -> state`.
+      train_step: `(state, batch, votes) -> (state, report)`.
+      eval_step: `(params, model_state, batch) -> [metrics, 2]`.
+      inputs: The shapes of the model's inputs.
+      flops: Model FLOPs of one training step, see `count_flops`.
+    """
+
+    mesh: Any
+    rules: AxisRules
+    state: TrainState
+    shardings: TrainState
+    batch: ArraySpecs
+    batch_sharding: NamedSharding
+    eval_batch: ArraySpecs | None
+    init: Callable[[Any], TrainState]
+    train_step: Callable[..., tuple[TrainState, jax.Array]]
+    eval_step: Callable[..., jax.Array]
+    inputs: Mapping[str, Any]
+    flops: int
+
+    @property
+    def replicated(self) -> NamedSharding:
+        """The layout of an array that every device has whole."""
+        return NamedSharding(self.mesh, PartitionSpec())
+
+    def init_state(self) -> TrainState:
+        """The state before step 1; every array is made where it will live."""
+        inputs = jax.tree.map(lambda a: jax.numpy.zeros(a.shape, a.dtype), self.inputs)
+        with using(self.mesh, self.rules):
+            return jax.jit(self.init, out_shardings=self.shardings)(inputs)
+
+    def lower_train_step(self, votes: jax.ShapeDtypeStruct | None = None) -> Any:
+        """The lowered training step; its state argument is donated."""
+        with using(self.mesh, self.rules):
+            return jax.jit(
+                self.train_step,
+                donate_argnums=0,
+                in_shardings=(
+                    self.shardings,
+                    self.batch_sharding,
+                    None if votes is None else votes.sharding,
+                ),
+                out_shardings=(self.shardings, self.replicated),
+            ).lower(self.state, self.batch, votes)
+
+    def lower_eval_step(self) -> Any:
+        """The lowered evaluation step."""
+        with using(self.mesh, self.rules):
+            return jax.jit(
+                self.eval_step,
+                in_shardings=(
+                    self.shardings.params,
+                    self.shardings.model_state,
+                    self.batch_sharding,
+                ),
+                out_shardings=self.replicated,
+            ).lower(self.state.params, self.state.model_state, self.eval_batch)
+
+
+@contextlib.contextmanager
+def using(mesh: Any, rules: AxisRules) -> Iterator[None]:
+    """Traces under a mesh, real or abstract, and the logical axis rules."""
+    real = isinstance(mesh, jax.sharding.Mesh)
+    abstract = mesh.abstract_mesh if real else mesh
+    enter = jax.set_mesh(mesh) if real else jax.sharding.use_abstract_mesh(abstract)
+    with enter, nn.logical_axis_rules(tuple(rules)):
+        yield
+
+
+def prepare(
+    model: Model,
+    loss: Loss,
+    optimizer: optax.GradientTransformation,
+    *,
+    mesh: Any,
+    rules: AxisRules,
+    inputs: Mapping[str, str],
+    train_data: Pipeline,
+    eval_data: Pipeline | None,
+    metrics: Mapping[str, Metric],
+    learning_rate: Schedule | None,
+    num_train_steps: int,
+    log_every: int,
+    seed: int,
+) -> Setup:
+    """Traces the whole run abstractly and lays it out on a mesh.
+
+    Arguments are those of `Trainer`. Nothing is compiled and no device is touched.
+
+    Raises:
+      UserError: An array that the mesh does not divide, a key path that leads
+        nowhere, a model that cannot be traced on its data.
+    """
+    check_rules(rules, mesh)
+    batch_spec = mesh_spec(("batch",), rules)
+    batch = _abstract(train_data)
+    check_batch("train_data", train_data, batch_spec, mesh=mesh)
+    eval_batch = None
+    if eval_data is not None:
+        eval_batch = _abstract(eval_data)
+        check_batch("eval_data", eval_data, batch_spec, mesh=mesh)
+
+    init = make_init(model, optimizer, seed)
+    with using(mesh, rules), _explained(batch):
+        abstract_inputs = model_inputs(inputs, batch)
+        boxed = jax.eval_shape(model.init, jax.random.key(seed), abstract_inputs)
+        state = jax.eval_shape(init, abstract_inputs)
+
+        def losses(variables: Mapping[str, Any], batch: ArraySpecs) -> Any:
+            context, _ = forward(
+                model, loss, inputs, variables=variables, batch=batch, rngs={}
+            )
+            return context["losses"]
+
+        variables = {"params": state.params, **state.model_state}
+        jaxpr = jax.make_jaxpr(losses)(variables, batch)
+
+    specs = spec_tree(dict(boxed), rules)
+    check_tree(dict(boxed), specs, mesh=mesh, rules=rules)
+    params_specs = specs.pop("params", {})
+    layout = TrainState(
+        step=PartitionSpec(),
+        params=params_specs,
+        model_state=specs,
+        opt_state=like_parameters(state.opt_state, state.params, params_specs),
+        window=PartitionSpec(),
+    )
+    return Setup(
+        mesh=mesh,
+        rules=rules,
+        state=state,
+        shardings=named(layout, mesh),
+        batch=batch,
+        batch_sharding=NamedSharding(mesh, batch_spec),
+        eval_batch=eval_batch,
+        init=init,
+        train_step=make_train_step(
+            model,
+            loss,
+            optimizer,
+            inputs=inputs,
+            learning_rate=learning_rate,
+            log_every=log_every,
+            num_train_steps=num_train_steps,
+            seed=seed,
+        ),
+        eval_step=make_eval_step(model, loss, inputs=inputs, metrics=metrics),
+        inputs=abstract_inputs,
+        flops=3 * count_flops(jaxpr),
+    )
+
+
+def check_batch(
+    what: str, pipeline: Pipeline, spec: PartitionSpec, *, mesh: Any
+) -> None:
+    """Refuses a global batch that the mesh does not cut into equal parts.
+
+    Raises:
+      UserError: Naming the pipeline's `batch_size`, the mesh and sizes that work.
+    """
+    name = f"{what}.batch_size={pipeline.batch_size}:"
+    check_divides(name, (pipeline.batch_size,), spec, mesh=mesh, axes=("batch",))
+
+
+def _abstract(pipeline: Pipeline) -> ArraySpecs:
+    return {
+        name: jax.ShapeDtypeStruct(array.shape, array.dtype)
+        for name, array in pipeline.spec().items()
+    }
+
+
+@contextlib.contextmanager
+def _explained(batch: ArraySpecs) -> Iterator[None]:
+    """Says on what data a model or loss could not be traced, and where it failed."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        inner = [f for f in frames if "site-packages" not in f.filename] or frames
+        shapes = ", ".join(f"{n} {list(a.shape)}" for n, a in batch.items())
+        raise UserError(
+            f"the model and loss do not run on a batch of {shapes}",
+            f"{type(error).__name__}: {error}",
+            f"at {inner[-1].filename}:{inner[-1].lineno} in {inner[-1].name}",
+        ) from error

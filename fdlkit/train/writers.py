@@ -1,0 +1,193 @@
+"""Where logged numbers go. Writers run on a thread of their own."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import queue
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from etils import epath
+from tensorboardX import SummaryWriter
+
+Values = Mapping[str, float]
+
+
+class Sink(Protocol):
+    """A place that numbers are being written to."""
+
+    def write(self, step: int, values: Values) -> None:
+        """Keeps the numbers of a step."""
+
+    def flush(self) -> None:
+        """Returns once all that was written would survive a kill."""
+
+    def close(self) -> None:
+        """Ends; nothing is written after this."""
+
+
+class Writer(Protocol):
+    """A kind of place; what a config holds."""
+
+    def open(self, workdir: epath.Path, step: int) -> Sink:
+        """Begins to write in a workdir, after cutting back what is there.
+
+        Numbers of steps after `step` belong to a run that was stopped and will be
+        written again.
+        """
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class JsonLines:
+    """One JSON object a line, with `step` and plain names such as `loss`.
+
+    A number that is not finite is written as a string, since JSON has none.
+
+    Attributes:
+      name: The file's name in the workdir.
+    """
+
+    name: str = "metrics.jsonl"
+
+    def open(self, workdir: epath.Path, step: int) -> Sink:
+        """Cuts the file back to `step`, in one move, and appends to it."""
+        path = workdir / self.name
+        if path.exists():
+            lines = path.read_text().splitlines(keepends=True)
+            kept = [line for line in lines if _is_kept(line, step)]
+            if kept != lines:
+                beside = workdir / f".{self.name}.cut"
+                beside.write_text("".join(kept))
+                beside.replace(path)
+        return _JsonLinesSink(path)
+
+    def has(self, workdir: epath.Path, step: int, prefix: str) -> bool:
+        """Whether a line of this step has a name that begins with `prefix`."""
+        path = workdir / self.name
+        lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+        values = [json.loads(line) for line in lines if _is_kept(line, step)]
+        return any(
+            entry["step"] == step and any(name.startswith(prefix) for name in entry)
+            for entry in values
+        )
+
+
+def _is_kept(line: str, step: int) -> bool:
+    try:
+        return line.endswith("\n") and json.loads(line)["step"] <= step
+    except (ValueError, KeyError, TypeError):
+        # The line that a kill cut in half; its step is going to be run again.
+        return False
+
+
+class _JsonLinesSink:
+    def __init__(self, path: epath.Path):
+        self._file = path.open("a")
+
+    def write(self, step: int, values: Values) -> None:
+        line = {"step": step} | {k: _json_number(v) for k, v in values.items()}
+        self._file.write(json.dumps(line, allow_nan=False) + "\n")
+        self._file.flush()
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def _json_number(value: float) -> float | str:
+    return value if math.isfinite(value) else str(value)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TensorBoard:
+    """TensorBoard events, each number a scalar.
+
+    Attributes:
+      name: The folder's name in the workdir.
+    """
+
+    name: str = "tensorboard"
+
+    def open(self, workdir: epath.Path, step: int) -> Sink:
+        """Appends events; TensorBoard hides earlier ones of steps after `step`."""
+        return _TensorBoardSink(
+            SummaryWriter(str(workdir / self.name), purge_step=step + 1)
+        )
+
+
+class _TensorBoardSink:
+    def __init__(self, events: SummaryWriter):
+        self._events = events
+
+    def write(self, step: int, values: Values) -> None:
+        for name, value in values.items():
+            self._events.add_scalar(name, value, step)
+
+    def flush(self) -> None:
+        self._events.flush()
+
+    def close(self) -> None:
+        self._events.close()
+
+
+class WriterThread:
+    """Writes to several sinks, in order, away from the training loop.
+
+    A context manager: leaving it writes what is left. What a sink raised is raised
+    again by the next `flush` or on leaving.
+    """
+
+    def __init__(self, writers: Sequence[Writer], workdir: epath.Path, step: int):
+        self._sinks = [writer.open(workdir, step) for writer in writers]
+        self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(
+            target=self._run, name="fdlkit-writers", daemon=True
+        )
+        self._thread.start()
+
+    def __enter__(self) -> WriterThread:
+        return self
+
+    def __exit__(self, exc_type: object, *rest: object) -> None:
+        self._queue.put(None)
+        self._thread.join()
+        for sink in self._sinks:
+            sink.close()
+        if exc_type is None:
+            self._raise()
+
+    def write(self, step: int, values: Values) -> None:
+        """Hands numbers over; returns at once."""
+        self._queue.put((step, values))
+
+    def flush(self) -> None:
+        """Returns when all that was handed over is kept."""
+        done = threading.Event()
+        self._queue.put(done)
+        done.wait()
+        self._raise()
+
+    def _raise(self) -> None:
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+
+    def _run(self) -> None:
+        while (item := self._queue.get()) is not None:
+            try:
+                if isinstance(item, threading.Event):
+                    for sink in self._sinks:
+                        sink.flush()
+                else:
+                    for sink in self._sinks:
+                        sink.write(*item)
+            except BaseException as error:  # noqa: BLE001 - raised in the loop's thread
+                self._error = self._error or error
+            if isinstance(item, threading.Event):
+                item.set()
