@@ -130,11 +130,25 @@ def takes_only_numbers(annotation: Any) -> bool:
     return all(member in (*_NUMBERS, types.NoneType) for member in members)
 
 
-def wants_callable(annotation: Any) -> bool:
-    """Whether a function or class itself is wanted, not what it makes."""
-    origin = typing.get_origin(annotation) or annotation
-    if origin in (collections.abc.Callable, type, types.FunctionType):
+def wants_itself(annotation: Any, named: Any) -> bool:
+    """Whether the function or class `named` itself is wanted, not what it makes.
+
+    Of a protocol with `__call__` a function is an example, and so is what a class
+    makes, but not the class.
+    """
+    if wants_callable(annotation):
         return True
+    return _is_call_protocol(annotation) and not inspect.isclass(named)
+
+
+def wants_callable(annotation: Any) -> bool:
+    """Whether it is `Callable` or `type`."""
+    origin = typing.get_origin(annotation) or annotation
+    return origin in (collections.abc.Callable, type, types.FunctionType)
+
+
+def _is_call_protocol(annotation: Any) -> bool:
+    origin = typing.get_origin(annotation) or annotation
     if not inspect.isclass(origin) or not getattr(origin, "_is_protocol", False):
         return False
     return "__call__" in vars(origin)

@@ -12,13 +12,14 @@ import contextlib
 import dataclasses
 import enum
 import inspect
+import keyword
 import math
 import os
 import pathlib
 import re
 import types
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import fiddle as fdl
@@ -245,8 +246,10 @@ def _union(text: str, wanted: Wanted, members: tuple[Any, ...]) -> Any:
             return read(text, dataclasses.replace(wanted, annotation=member))
         except BadTextError as problem:
             problems.append(problem)
-    if len(problems) == 1:
-        raise problems[0]
+    # A problem inside the text tells more than that the whole of it does not fit.
+    inside = [p for p in problems if p.span not in (None, (0, len(text)))]
+    if inside or len(problems) == 1:
+        raise (inside or problems)[0]
     hint = next((problem.hint for problem in problems if problem.hint), "")
     raise refused(text, wanted.annotation, hint)
 
@@ -273,7 +276,7 @@ def _symbol(text: str, wanted: Wanted, annotation: Any) -> Any:
             scope = scope.beside(fdl.get_callable(wanted.current))
         call = syntax.call(text)
         name = text if call is None else call.name
-        if not symbols.is_name(name):
+        if not symbols.is_name(name) or keyword.iskeyword(name):
             raise refused(text, annotation, "write Name or Name(argument=value)")
         found = scope.find(name)
         if not symbols.is_callable_symbol(found):
@@ -286,7 +289,7 @@ def _symbol(text: str, wanted: Wanted, annotation: Any) -> Any:
             return _node(found, arguments(call, found, scope), text)
         if isinstance(wanted.current, fdl.Buildable):
             return Symbol(found)
-        return found if annotations.wants_callable(annotation) else Symbol(found)
+        return found if annotations.wants_itself(annotation, found) else Symbol(found)
 
 
 def arguments(
@@ -347,13 +350,9 @@ def _container(
             hint = "write {'key': value}"
             raise refused(text[start:end], annotation, hint).shifted(start)
         key_type, value_type = annotations.element_types(annotation, len(node.keys))
-        return {
-            _element(k, text, wanted.of(key_type)): _element(
-                v, text, wanted.of(value_type)
-            )
-            for k, v in zip(node.keys, node.values, strict=True)
-            if k is not None
-        }
+        keys = [_element(k, text, wanted.of(key_type)) for k in node.keys if k]
+        values = [_element(v, text, wanted.of(value_type)) for v in node.values]
+        return _made(dict, zip(keys, values, strict=True), (start, end))
     if not isinstance(node, ast.List | ast.Tuple | ast.Set):
         raise refused(text[start:end], annotation, "write [value, value]").shifted(
             start
@@ -369,10 +368,14 @@ def _container(
     if kind is object:  # any sequence: as it was written
         kind = tuple if isinstance(node, ast.Tuple) else list
     assert kind is not None
+    return _made(kind, elements, (start, end))
+
+
+def _made(kind: type, elements: Iterable[Any], span: tuple[int, int]) -> Any:
     try:
         return kind(elements)
-    except TypeError as error:  # a set's element that cannot be hashed
-        raise BadTextError(str(error), (start, end)) from error
+    except TypeError as error:  # a key, or an element of a set, that has no hash
+        raise BadTextError(str(error), span) from error
 
 
 def _element(node: ast.expr, text: str, wanted: Wanted) -> Any:

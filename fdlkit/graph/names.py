@@ -1,0 +1,129 @@
+"""The public name of a function or class, checked by identity."""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import sys
+from typing import Any
+
+from fdlkit.graph.model import DType, Member, Opaque, Symbol
+
+
+class Names:
+    """Names objects; remembers what it found, for as long as one walk lasts."""
+
+    def __init__(self) -> None:
+        # By id, with the object itself so that its id stays its own.
+        self._found: dict[int, tuple[object, Symbol | None]] = {}
+
+    def symbol(self, thing: Any) -> Symbol:
+        """The symbol of a callable, importable or not."""
+        found = self._lookup(thing)
+        if found is not None:
+            return found
+        module, qualname = _own_name(thing)
+        return Symbol(module, qualname, importable=False, live=thing)
+
+    def leaf(
+        self, value: Any
+    ) -> Symbol | Member | DType | Opaque | complex | str | bytes | None:
+        """The form of a value that has nothing below it."""
+        if value is None or type(value) in (bool, int, float, complex, str, bytes):
+            return value
+        if isinstance(value, enum.Enum) and value.name is not None:
+            return Member(self.symbol(type(value)), value.name, live=value)
+        numpy = sys.modules.get("numpy")
+        if numpy is not None and isinstance(value, numpy.dtype):
+            if value.names is None and value.subdtype is None:
+                return DType(value.name, live=value)
+        elif callable(value) and (found := self._lookup(value)) is not None:
+            return found
+        text = " ".join(_text(value).split())
+        return Opaque(self.symbol(type(value)).name, text, live=value)
+
+    def _lookup(self, thing: Any) -> Symbol | None:
+        known = self._found.get(id(thing))
+        if known is None:
+            known = self._found[id(thing)] = thing, find(thing)
+        return known[1]
+
+
+def find(thing: Any) -> Symbol | None:
+    """The shortest public name that imports `thing`, None if no name does.
+
+    Only modules that are loaded already are looked at. `optax._src.alias.adamw` is
+    `optax.adamw`, `jax._src.nn.functions.relu` is `jax.nn.relu`.
+    """
+    module, qualname = _own_name(thing)
+    if not module or "<" in qualname:
+        return None
+    for candidate in _modules(module, qualname):
+        if reach(candidate, qualname) is thing or _same_method(
+            reach(candidate, qualname), thing
+        ):
+            return Symbol(candidate, qualname, live=thing)
+    return None
+
+
+def reach(module: str, qualname: str) -> Any:
+    """What a name in a loaded module leads to; None if it leads nowhere."""
+    found: Any = sys.modules.get(module)
+    for part in qualname.split("."):
+        if found is None:
+            return None
+        found = inspect.getattr_static(found, part, None)
+        if isinstance(found, classmethod | staticmethod):
+            return None if found is None else _bound(module, qualname)
+    return found
+
+
+def _bound(module: str, qualname: str) -> Any:
+    found: Any = sys.modules[module]
+    for part in qualname.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def _same_method(found: Any, thing: Any) -> bool:
+    """Class methods are bound anew each time they are looked up."""
+    return inspect.ismethod(thing) and inspect.ismethod(found) and found == thing
+
+
+def _own_name(thing: Any) -> tuple[str, str]:
+    module = getattr(thing, "__module__", None)
+    qualname = getattr(thing, "__qualname__", None) or getattr(thing, "__name__", None)
+    if not isinstance(qualname, str):
+        return "", type(thing).__qualname__
+    return module if isinstance(module, str) else "", qualname
+
+
+def _modules(module: str, qualname: str) -> list[str]:
+    """Loaded modules that may hold a public name, the best first."""
+    parts = module.split(".")
+    public = [part for part in parts if not part.startswith("_")]
+    near = [".".join(public[: n + 1]) for n in range(len(public))]
+    found = [name for name in near if name in sys.modules]
+    if public != parts:
+        # A private module of a package: any public module of it may re-export.
+        first = qualname.partition(".")[0]
+        prefix = f"{parts[0]}."
+        found += sorted(
+            (
+                name
+                for name, loaded in sys.modules.copy().items()
+                if name.startswith(prefix)
+                and not any(part.startswith("_") for part in name.split("."))
+                and first in getattr(loaded, "__dict__", ())
+            ),
+            key=lambda name: (name.count("."), len(name), name),
+        )
+        found.append(module)
+    return found
+
+
+def _text(value: Any) -> str:
+    try:
+        return repr(value)
+    except Exception:  # a broken __repr__ must not hide where the value stands
+        return f"<{type(value).__qualname__}>"
