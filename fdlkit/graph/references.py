@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import numbers
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, NoReturn
 
 import fiddle as fdl
@@ -20,6 +20,7 @@ from fiddle.experimental import auto_config
 
 from fdlkit.errors import UserError
 from fdlkit.graph import fiddle_internals, paths
+from fdlkit.graph.model import Graph, Leaf, Link
 from fdlkit.graph.paths import Path
 
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
@@ -31,6 +32,7 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 # How tightly each operator binds; a side that binds less gets parentheses.
+_ATOM = 3
 _BINDING = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2}
 
 
@@ -130,7 +132,7 @@ class Reference(fdl.Buildable):
         )
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Reference) and _spell(self) == _spell(other)
+        return isinstance(other, Reference) and show(self) == show(other)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -217,35 +219,61 @@ def is_plain(node: Reference) -> bool:
 
 def show(node: Reference) -> str:
     """`ref(num_train_steps) // 3`, as it was written."""
-    return _spell(node)
+    if "__arguments__" not in vars(node):
+        return "ref"  # half-made, during unpickling
 
-
-def _spell(node: Reference) -> str:
-    def operands(value: Reference) -> list[Any]:
-        if is_plain(value):
-            return []
-        arguments = fiddle_internals.raw_arguments(value)
-        return [arguments["left"], arguments["right"]]
-
-    # Text and binding strength of every part; children first, without recursion.
-    done: dict[int, tuple[str, int]] = {}
-    todo: list[tuple[Any, bool]] = [(node, False)]
-    while todo:
-        value, below_is_done = todo.pop()
-        if id(value) in done:
-            continue
+    def parts(value: Any) -> _Parts:
         if not isinstance(value, Reference):
-            done[id(value)] = repr(value), 3
-        elif is_plain(value):
-            done[id(value)] = f"ref({fiddle_internals.raw_arguments(value)['path']})", 3
-        elif not below_is_done:
+            return repr(value)
+        arguments = fiddle_internals.raw_arguments(value)
+        if is_plain(value):
+            return f"ref({arguments['path']})"
+        return arguments["operator"], arguments["left"], arguments["right"]
+
+    return _spell(node, parts, id)
+
+
+def spell(graph: Graph, number: int) -> str:
+    """The same for a reference in a graph, by its node's number."""
+
+    def parts(value: Any) -> _Parts:
+        node = graph.node(value)
+        if node is None:
+            return repr(value.live)
+        given = {argument.key: argument.value for argument in node.arguments}
+        if "path" in given:
+            assert isinstance(given["path"], Leaf)
+            return f"ref({given['path'].value!s})"
+        assert isinstance(given["operator"], Leaf)
+        return str(given["operator"].value), given["left"], given["right"]
+
+    return _spell(Link(number), parts, lambda value: value)
+
+
+# A finished text, or an operator and its two sides.
+_Parts = str | tuple[str, Any, Any]
+
+
+def _spell(
+    whole: Any, parts: Callable[[Any], _Parts], identity: Callable[[Any], Hashable]
+) -> str:
+    # Text and binding strength of every part; sides first, without recursion.
+    done: dict[Hashable, tuple[str, int]] = {}
+    todo: list[tuple[Any, bool]] = [(whole, False)]
+    while todo:
+        value, are_sides_done = todo.pop()
+        found = parts(value)
+        if isinstance(found, str):
+            done[identity(value)] = found, _ATOM
+            continue
+        symbol, *sides = found
+        if not are_sides_done:
             todo.append((value, True))
-            todo += [(side, False) for side in operands(value)]
-        else:
-            symbol = fiddle_internals.raw_arguments(value)["operator"]
-            binding = _BINDING[symbol]
-            (left, tight), (right, tighter) = (done[id(s)] for s in operands(value))
-            left = left if tight >= binding else f"({left})"
-            right = right if tighter > binding else f"({right})"
-            done[id(value)] = f"{left} {symbol} {right}", binding
-    return done[id(node)][0]
+            todo += [(side, False) for side in sides if identity(side) not in done]
+            continue
+        binding = _BINDING[symbol]
+        (left, tight), (right, tighter) = (done[identity(side)] for side in sides)
+        left = left if tight >= binding else f"({left})"
+        right = right if tighter > binding else f"({right})"
+        done[identity(value)] = f"{left} {symbol} {right}", binding
+    return done[identity(whole)][0]

@@ -49,11 +49,11 @@ def parameters(fn_or_cls: Callable[..., Any]) -> dict[str, Parameter]:
         inspect.Parameter.POSITIONAL_OR_KEYWORD,
         inspect.Parameter.KEYWORD_ONLY,
     )
-    hidden = _names_of_flax(fn_or_cls)
+    not_ours = hidden(fn_or_cls)
     return {
         name: parameter
         for name, parameter in all_parameters(fn_or_cls).items()
-        if parameter.kind in by_name and name not in hidden
+        if parameter.kind in by_name and name not in not_ours
     }
 
 
@@ -148,7 +148,8 @@ def _factories(fn_or_cls: Callable[..., Any]) -> dict[str, Callable[[], Any]]:
     }
 
 
-def _names_of_flax(fn_or_cls: Callable[..., Any]) -> tuple[str, ...]:
+def hidden(fn_or_cls: Callable[..., Any]) -> tuple[str, ...]:
+    """Parameters that Flax sets by itself, which a config should leave alone."""
     # Flax is not imported for this: whoever made a Flax class has it loaded.
     linen = sys.modules.get("flax.linen")
     if linen is None or not inspect.isclass(fn_or_cls):

@@ -62,10 +62,24 @@ def with_children(value: Any, values: Sequence[Any]) -> Any:
         return kind(values)
     if kind is collections.OrderedDict:
         return kind(zip(value, values, strict=True))
+    return assemble(kind, values, metadata(value))
+
+
+def metadata(value: Any) -> Any:
+    """What is needed, besides the children, to make a container anew."""
+    return _traverser(type(value)).flatten(value)[1]
+
+
+def assemble(kind: type, values: Sequence[Any], metadata: Any) -> Any:
+    """A container of a type that `fiddle.daglish` knows."""
+    return _traverser(kind).unflatten(values, metadata)
+
+
+def _traverser(kind: type) -> daglish.NodeTraverser:
     traverser = daglish.find_node_traverser(kind)
     if traverser is None:
         raise TypeError(f"{kind.__qualname__} has no children")
-    return traverser.unflatten(values, traverser.flatten(value)[1])
+    return traverser
 
 
 def _of_element(element: daglish.PathElement) -> PathKey:

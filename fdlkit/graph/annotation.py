@@ -1,0 +1,44 @@
+"""A parameter's type as a reader would write it."""
+
+from __future__ import annotations
+
+import collections.abc
+import inspect
+import types
+import typing
+from typing import Any
+
+
+def text(annotation: Any) -> str:
+    """`int`, `float | None`, `tuple[int, ...]`, `Callable`; `""` if there is none."""
+    if annotation is inspect.Parameter.empty:
+        return ""
+    if isinstance(annotation, str):
+        return annotation
+    if annotation is None or annotation is types.NoneType:
+        return "None"
+    if annotation is Ellipsis:
+        return "..."
+    origin = typing.get_origin(annotation)
+    arguments = typing.get_args(annotation)
+    if origin is typing.Annotated:
+        return text(arguments[0])
+    if origin in (typing.Union, types.UnionType):
+        return " | ".join(dict.fromkeys(text(argument) for argument in arguments))
+    if origin is typing.Literal:
+        return f"Literal[{', '.join(map(repr, arguments))}]"
+    if origin is collections.abc.Callable:
+        return "Callable"
+    if origin is not None:
+        inner = ", ".join(text(argument) for argument in arguments)
+        return f"{_name(origin)}[{inner}]" if inner else _name(origin)
+    return _name(annotation)
+
+
+def _name(annotation: Any) -> str:
+    name = getattr(annotation, "__qualname__", None) or getattr(
+        annotation, "__name__", None
+    )
+    if isinstance(name, str):
+        return name.rpartition(".")[2] if "<locals>" in name else name
+    return repr(annotation).removeprefix("typing.").lstrip("~")

@@ -1,0 +1,195 @@
+"""Building a config: constructors called from the leaves up, references put in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fdlkit.errors import UserError
+from fdlkit.graph import fiddle_internals, origins, paths, tasks, walk
+from fdlkit.graph.model import Argument, Graph, Leaf, Link, Node, Origin, Symbol
+from fdlkit.graph.places import Places
+from fdlkit.graph.references import spell
+from fdlkit.graph.resolve import Resolver, Where
+from fdlkit.graph.snapshot import Taken, take
+
+_MAX_ARGUMENTS = 8
+_MAX_TEXT = 40
+_MAX_LINES = 6
+
+
+class BuildError(UserError):
+    """A constructor raised; the exception itself is the `__cause__`.
+
+    Attributes:
+      path: The path of the node that it was called for, as text.
+    """
+
+    def __init__(self, path: str, what: str, *lines: str):
+        super().__init__(what, *lines)
+        self.path = path
+
+
+def build(config: Any) -> Any:
+    """Builds a config as `fdl.build` does, with references, at any depth.
+
+    A node that is used twice is built once. An `ArgFactory` in a `Partial` makes a new
+    object at each call of the built partial.
+
+    Args:
+      config: A Buildable, or containers with Buildables in them.
+
+    Returns:
+      What the root's callable returned, or containers like the given ones.
+
+    Raises:
+      UserError: Required arguments are not set (all are listed), or a reference leads
+        nowhere or in a circle. Nothing has been built then.
+      BuildError: A constructor raised.
+    """
+    taken = take(config)
+    graph = taken.graph
+    if isinstance(graph.root, Leaf):
+        return config
+    builder = _Builder(taken)
+    _refuse_missing(graph, builder.places)
+    if any(node.kind == "reference" for node in graph.nodes):
+        _Rehearsal(graph).node_value(graph.root.node)
+    with fiddle_internals.in_build():
+        return builder.node_value(graph.root.node)
+
+
+class _Rehearsal(Resolver):
+    """Resolves every reference and calls nothing, so that faults come first."""
+
+    def node_value(self, number: int) -> Any:
+        return self._run(("node", number, 0))
+
+    def node(self, number: int) -> tasks.Task[Where]:
+        for argument in self.graph.nodes[number].arguments:
+            if isinstance(argument.value, Link):
+                yield self._wanted(argument.value.node, number)
+        return Link(number)
+
+    def _wanted(self, number: int, holder: int) -> Where:
+        if self.graph.nodes[number].kind == "reference":
+            return ("value", number, holder)
+        return ("node", number, 0)
+
+
+class _Builder(_Rehearsal):
+    """Builds the nodes of a graph, each once."""
+
+    def __init__(self, taken: Taken):
+        super().__init__(taken.graph)
+        self._originals = taken.originals
+
+    def node(self, number: int) -> tasks.Task[Where]:
+        node = self.graph.nodes[number]
+        original = self._originals[number]
+        if node.kind in ("set", "frozenset"):
+            return original  # its elements are hashable, so that none is a config
+        values: dict[Any, Any] = {}
+        for argument in node.arguments:
+            if isinstance(argument.value, Leaf):
+                values[argument.key] = argument.value.live
+            elif argument.value is not None:
+                values[argument.key] = yield self._wanted(argument.value.node, number)
+        if not node.is_buildable:
+            return walk.with_children(original, list(values.values()))
+        args, kwargs = fiddle_internals.args_kwargs(original, values)
+        try:
+            return fiddle_internals.call(original, args, kwargs)
+        except Exception as error:
+            raise self._failed(number, values, error) from error
+
+    def _failed(
+        self, number: int, values: dict[Any, Any], error: Exception
+    ) -> BuildError:
+        node = self.graph.nodes[number]
+        if isinstance(error, UserError):
+            said = list(error.lines)
+        else:
+            said = f"{type(error).__name__}: {error}".rstrip().splitlines()
+        if len(said) > _MAX_LINES:
+            said = [*said[: _MAX_LINES - 1], "..."]
+        given = [a for a in node.arguments if a.value is not None]
+        shown = [
+            self._argument(number, argument, values[argument.key])
+            for argument in given[:_MAX_ARGUMENTS]
+        ]
+        if len(given) > _MAX_ARGUMENTS:
+            shown.append(f"and {len(given) - _MAX_ARGUMENTS} more")
+        return BuildError(
+            paths.format(self.places.path(number)),
+            f"cannot build {self.places.describe(number)}",
+            *(f"  {line}" for line in said),
+            f"  arguments: {', '.join(shown) or 'none'}",
+        )
+
+    def _argument(self, number: int, argument: Argument, value: Any) -> str:
+        """`features=250 (ref ^hidden, from --fdl_set)`."""
+        inner = self.graph.node(argument.value)
+        origin = argument.origin
+        notes = []
+        if inner is not None and inner.kind == "reference":
+            assert isinstance(argument.value, Link)
+            said = spell(self.graph, argument.value.node)
+            if inner.argument("path") is not None:  # ref(^hidden)
+                said = f"ref {said.removeprefix('ref(').removesuffix(')')}"
+            notes.append(said)
+            origin = self._decided_at(argument.value.node, number)
+        if origin is not None:
+            notes.append(origins.show(origin))
+        text = self._text(argument, inner, value)
+        key = argument.key if isinstance(argument.key, str) else f"[{argument.key}]"
+        return f"{key}={text}" + (f" ({', '.join(notes)})" if notes else "")
+
+    def _decided_at(self, reference: int, holder: int) -> Origin | None:
+        for end in self.sources(reference, holder):
+            if end.holder is not None and end.key is not None:
+                source = self.graph.nodes[end.holder].argument(end.key)
+                if source is not None and source.origin is not None:
+                    return source.origin
+        return None
+
+    def _text(self, argument: Argument, inner: Node | None, value: Any) -> str:
+        if inner is not None and inner.kind != "reference" and inner.is_buildable:
+            assert inner.callable is not None
+            return f"{inner.callable.short}(...)"
+        if isinstance(argument.value, Leaf):
+            held = argument.value.value
+            if isinstance(held, Symbol):
+                return held.short
+        try:
+            text = " ".join(repr(value).split())
+        except Exception:  # a broken __repr__ must not hide the first error
+            text = f"<{type(value).__qualname__}>"
+        return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"
+
+
+def _refuse_missing(graph: Graph, places: Places) -> None:
+    lines = []
+    for number in places.order:
+        node = graph.nodes[number]
+        if node.kind not in ("config", "tagged_value", "buildable"):
+            continue  # a partial may be told the rest when it is called
+        for argument in node.arguments:
+            if argument.required and argument.value is None:
+                lines.append(f"  {_missing(node, argument, places.path(number))}")
+    if not lines:
+        return
+    count = len(lines)
+    raise UserError(
+        f"{count} required argument{'s are' if count > 1 else ' is'} not set",
+        *lines,
+        "set them in the config, or with --fdl_set=PATH=VALUE",
+    )
+
+
+def _missing(node: Node, argument: Argument, path: paths.Path) -> str:
+    tags = "".join(f" #{tag.short}" for tag in argument.tags)
+    if node.kind == "tagged_value":
+        return f"{paths.format(path)}{tags} (a tagged value that nothing has filled)"
+    kind = f": {argument.annotation}" if argument.annotation else ""
+    what = node.callable.name if node.callable else node.kind
+    return f"{paths.format((*path, argument.key))}{kind}{tags} ({what})"

@@ -1,0 +1,266 @@
+"""The neutral form of a config: flat, frozen, and of no program's types.
+
+A `Graph` is a tuple of nodes, each after everything below it, so that one loop over
+them is a walk from the leaves up. Values are leaves or links to nodes by number; what
+is shared is one node with several links to it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Literal
+
+from fdlkit.graph.paths import PathKey
+
+Kind = Literal[
+    "config",
+    "partial",
+    "arg_factory",
+    "tagged_value",
+    "reference",
+    "buildable",
+    "list",
+    "tuple",
+    "namedtuple",
+    "dict",
+    "ordered_dict",
+    "default_dict",
+    "set",
+    "frozenset",
+    "custom",
+]
+
+BUILDABLE_KINDS = frozenset(
+    {"config", "partial", "arg_factory", "tagged_value", "reference", "buildable"}
+)
+
+
+class _Unknown:
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+
+# The live object of a symbol that was read from text and has not been looked up.
+UNKNOWN: Any = _Unknown()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Symbol:
+    """A function or class, by the shortest public name that imports it.
+
+    Attributes:
+      module: `optax`, `flax.linen`.
+      qualname: `adamw`, `Outer.Inner`.
+      importable: Whether that name really leads to the object; not so for lambdas and
+        what a function defines.
+      live: The object itself, `UNKNOWN` if the symbol was read from text.
+    """
+
+    module: str
+    qualname: str
+    importable: bool = True
+    live: Any = dataclasses.field(default=UNKNOWN, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The dotted name: `optax.adamw`."""
+        return f"{self.module}.{self.qualname}" if self.module else self.qualname
+
+    @property
+    def short(self) -> str:
+        """The last part of the name: `adamw`."""
+        return self.qualname.rpartition(".")[2]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Member:
+    """A member of an enum.
+
+    Attributes:
+      enum: The enum class.
+      name: The member's name; `A|B` for a combination of flags.
+      live: The member itself, `UNKNOWN` if it was read from text.
+    """
+
+    enum: Symbol
+    name: str
+    live: Any = dataclasses.field(default=UNKNOWN, compare=False, repr=False)
+
+    def __repr__(self) -> str:
+        return f"{self.enum.short}.{self.name}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DType:
+    """A NumPy dtype object (not a scalar type, which is a class: a `Symbol`).
+
+    Attributes:
+      name: `float32`, `bfloat16`.
+      live: The dtype itself, `UNKNOWN` if it was read from text.
+    """
+
+    name: str
+    live: Any = dataclasses.field(default=UNKNOWN, compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Opaque:
+    """A value that this form cannot express: an array, a lambda, a built object.
+
+    Attributes:
+      type: The public name of its type.
+      text: How it shows itself, on one line.
+      live: The value.
+    """
+
+    type: str
+    text: str
+    live: Any = dataclasses.field(repr=False)
+
+
+LeafValue = (
+    None | bool | int | float | complex | str | bytes | Symbol | Member | DType | Opaque
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Leaf:
+    """A value with nothing below it.
+
+    Leaves are equal when their types and values are: `1`, `1.0` and `True` are three
+    leaves, `nan` is one.
+    """
+
+    value: LeafValue
+
+    @property
+    def live(self) -> Any:
+        """The value as a program uses it; `UNKNOWN` for an unresolved symbol."""
+        held = self.value
+        return held.live if isinstance(held, Symbol | Member | DType | Opaque) else held
+
+    def key(self) -> tuple[object, ...]:
+        """What two leaves have in common exactly when they are equal.
+
+        Opaque values compare by `is` here; `equality` looks further.
+        """
+        held = self.value
+        if isinstance(held, Opaque):
+            return ("opaque", id(held.live))
+        if isinstance(held, float | complex):
+            return (type(held).__name__, repr(held))  # -0.0 is not 0.0, nan is nan
+        return (type(held).__name__, held)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Leaf) and self.key() == other.key()
+
+    def __hash__(self) -> int:
+        return hash(self.key())
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Link:
+    """A node as a value, by its number in `Graph.nodes`."""
+
+    node: int
+
+
+Value = Leaf | Link
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value was written.
+
+    Attributes:
+      file: A source file, or what wrote it otherwise: `--fdl_set`.
+      line: The line in the file, counted from 1; 0 when `file` is no file.
+    """
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of a node, or one element of a container.
+
+    Attributes:
+      key: The argument's name, its position, the list index or the dict's key (with a
+        `Member` in place of an enum member).
+      value: None if the argument is not set.
+      default: What it is when it is not set; None if there is none, or it is unknown.
+      factory: What makes the default, where a dataclass says `default_factory`.
+      required: Whether the callable cannot be called without it.
+      tags: The tags on it, by name.
+      annotation: The parameter's type as a reader writes it, `""` if there is none.
+      origin: Who wrote the value, if it is known.
+    """
+
+    key: PathKey
+    value: Value | None
+    default: Value | None = None
+    factory: Symbol | None = None
+    required: bool = False
+    tags: tuple[Symbol, ...] = ()
+    annotation: str = ""
+    origin: Origin | None = dataclasses.field(default=None, compare=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Node:
+    """A Buildable or a container.
+
+    Attributes:
+      kind: What it is.
+      arguments: Arguments in signature order, unset ones too; elements in order.
+      callable: What a Buildable calls, the class of a NamedTuple, the factory of a
+        `defaultdict`; None for other containers.
+      type: The class of the node itself where the kind does not say it (`buildable`,
+        `custom`).
+      is_value: Whether it is immutable all through: two equal ones are as good as one,
+        so that sharing it means nothing. In a graph equal ones are one node.
+    """
+
+    kind: Kind
+    arguments: tuple[Argument, ...]
+    callable: Symbol | None = None
+    type: Symbol | None = None
+    is_value: bool = False
+    metadata: Leaf | None = None
+
+    @property
+    def is_buildable(self) -> bool:
+        """Whether `build` calls something for it; False for containers."""
+        return self.kind in BUILDABLE_KINDS
+
+    def argument(self, key: PathKey) -> Argument | None:
+        """The argument with that key."""
+        for argument in self.arguments:
+            if argument.key == key and type(argument.key) is type(key):
+                return argument
+        return None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Graph:
+    """A whole config.
+
+    Attributes:
+      nodes: Every node, after all that is below it. Nodes that only defaults lead to
+        are among them.
+      root: The whole config.
+      defaults_known: Whether unset arguments are listed; not so in a graph that was
+        read from JSON.
+    """
+
+    nodes: tuple[Node, ...]
+    root: Value
+    defaults_known: bool = True
+
+    def node(self, value: Value | None) -> Node | None:
+        """The node that a value links to; None for leaves."""
+        return self.nodes[value.node] if isinstance(value, Link) else None
