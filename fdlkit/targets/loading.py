@@ -196,7 +196,12 @@ def _call(
     if isinstance(cfg, fdl.Buildable):
         return cfg
     raise UserError(
-        f"{spelt.text} returned a {type(cfg).__name__}, not a config",
+        f"{spelt.text} returned {_short(cfg)}, which is no config",
         "  a config is a fdl.Config or fdl.Partial; "
         "a function that builds objects can be decorated with @auto_config",
     )
+
+
+def _short(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    return f"{text if len(text) < 40 else text[:39] + '…'} ({type(value).__name__})"
