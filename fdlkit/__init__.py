@@ -1,1 +1,61 @@
-"""fdlkit: see, trust, compare, keep, eject and run Fiddle experiments in JAX."""
+"""fdlkit: see, trust, compare, keep, eject and run Fiddle experiments in JAX.
+
+The names below are imported when they are first used: importing `fdlkit` alone costs
+nothing, and a program that only reads JSON never loads JAX.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fdlkit.graph.build import build as build
+    from fdlkit.graph.equality import equal as equal
+    from fdlkit.graph.references import ref as ref
+    from fdlkit.graph.snapshot import snapshot as snapshot
+    from fdlkit.serialize import dumps as dumps
+    from fdlkit.serialize import loads as loads
+    from fdlkit.serialize import read as read
+    from fdlkit.targets import load as load
+
+    __version__: str
+
+# Public name to the module that defines it.
+_HOMES = {
+    "build": "fdlkit.graph.build",
+    "dumps": "fdlkit.serialize",
+    "equal": "fdlkit.graph.equality",
+    "load": "fdlkit.targets",
+    "loads": "fdlkit.serialize",
+    "read": "fdlkit.serialize",
+    "ref": "fdlkit.graph.references",
+    "snapshot": "fdlkit.graph.snapshot",
+}
+
+__all__ = [
+    "build",
+    "dumps",
+    "equal",
+    "load",
+    "loads",
+    "read",
+    "ref",
+    "snapshot",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib import metadata
+
+        return metadata.version("fdlkit")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'fdlkit' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES, "__version__"])

@@ -8,7 +8,7 @@ Dotted words are compared a segment at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 # The largest share of a word that may be wrong before two words are strangers.
 _STRANGERS = 0.5
@@ -37,14 +37,17 @@ def misplaced(path: str, paths: Iterable[str], n: int = 3) -> list[str]:
     segments must fit, exact names come before near ones, shallow before deep ones.
     """
     wanted = path.split(".")
+    scores: dict[tuple[str, ...], float] = {}  # the same few names end many paths
     scored = []
     for candidate in dict.fromkeys(paths):
         segments = candidate.split(".")
-        if len(segments) < len(wanted):
+        tail = tuple(segments[-len(wanted) :])
+        if len(tail) < len(wanted):
             continue
-        score = _segments_unlikeness(wanted, segments[-len(wanted) :])
-        scored.append((score, len(segments), candidate))
-    return [p for score, _, p in sorted(scored) if score < _STRANGERS][:n]
+        if tail not in scores:
+            scores[tail] = _segments_unlikeness(wanted, tail)
+        scored.append((scores[tail], len(segments), len(candidate), candidate))
+    return [p for score, *_, p in sorted(scored) if score < _STRANGERS][:n]
 
 
 def _unlikeness(word: str, candidate: str) -> float:
@@ -56,7 +59,7 @@ def _unlikeness(word: str, candidate: str) -> float:
     return _word_unlikeness(word, candidate)
 
 
-def _segments_unlikeness(left: list[str], right: list[str]) -> float:
+def _segments_unlikeness(left: Sequence[str], right: Sequence[str]) -> float:
     """One stranger among the segments makes strangers of the paths."""
     scores = [_word_unlikeness(a, b) for a, b in zip(left, right, strict=True)]
     worst = max(scores)

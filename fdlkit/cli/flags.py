@@ -1,0 +1,212 @@
+"""Flags of the command line: absl's, on `FlagValues` of our own.
+
+The process-wide `absl.flags.FLAGS` is never touched, so a user's file may define
+whatever flags it likes. Importing this module imports neither Fiddle nor JAX.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from absl import flags
+
+from fdlkit import suggest
+from fdlkit.errors import UserError
+
+if TYPE_CHECKING:
+    from fdlkit.overrides import Override
+
+OverrideKind = Literal["set", "tag", "fiddler"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Parsed:
+    """A command line taken apart.
+
+    Attributes:
+      positional: What is no flag, in order.
+      values: The flags' values by name, defaults included.
+      changes: `--fdl_set`, `--fdl_tag` and `--fdl_fiddler` in the order they stand.
+      argv: The command line itself, without the program and the verb.
+    """
+
+    positional: tuple[str, ...]
+    values: dict[str, Any]
+    changes: tuple[tuple[OverrideKind, str], ...]
+    argv: tuple[str, ...]
+
+    @property
+    def overrides(self) -> tuple[Override, ...]:
+        """The changes as values that `fdlkit.overrides.apply` takes."""
+        from fdlkit.overrides import Override
+
+        return tuple(Override(kind, text) for kind, text in self.changes)
+
+
+class VerbFlags:
+    """The flags of one verb; each verb makes its own.
+
+    Example:
+      flags = VerbFlags("show", "TARGET")
+      flags.integer("depth", None, "how deep the tree goes", metavar="N")
+      parsed = flags.parse(argv)
+    """
+
+    def __init__(self, verb: str, arguments: str = "", *, overrides: bool = True):
+        self.verb = verb
+        self.arguments = arguments
+        self._values = flags.FlagValues()
+        self._values.set_gnu_getopt(True)
+        self._changes: list[tuple[OverrideKind, str]] = []
+        self._usage: dict[str, tuple[str, str]] = {}
+        if overrides:
+            self._override("fdl_set", "set", "PATH=VALUE", "set an argument")
+            self._override("fdl_tag", "tag", "TAG=VALUE", "set what carries a tag")
+            self._override(
+                "fdl_fiddler", "fiddler", "NAME(...)", "let a function edit the config"
+            )
+
+    def string(self, name: str, default: str | None, text: str, *, metavar: str):
+        """Defines `--name=METAVAR`."""
+        flags.DEFINE_string(name, default, text, flag_values=self._values)
+        self._usage[name] = f"--{name}={metavar}", text
+
+    def integer(self, name: str, default: int | None, text: str, *, metavar: str):
+        """Defines `--name=METAVAR`, a number that is not negative."""
+        flags.DEFINE_integer(
+            name, default, text, lower_bound=0, flag_values=self._values
+        )
+        self._usage[name] = f"--{name}={metavar}", text
+
+    def boolean(self, name: str, text: str):
+        """Defines `--name`, off by default."""
+        flags.DEFINE_bool(name, False, text, flag_values=self._values)
+        self._usage[name] = f"--{name}", text
+
+    def choice(self, name: str, default: str, text: str, *, choices: Sequence[str]):
+        """Defines `--name=A|B`."""
+        flags.DEFINE_string(name, default, text, flag_values=self._values)
+        self._values[name].parser = _ChoiceParser(name, choices)
+        self._usage[name] = f"--{name}={'|'.join(choices)}", text
+
+    def multi(self, name: str, text: str, *, metavar: str):
+        """Defines `--name=METAVAR`, any number of times."""
+        flags.DEFINE_multi_string(name, [], text, flag_values=self._values)
+        self._usage[name] = f"--{name}={metavar}", text
+
+    def parse(self, argv: Sequence[str]) -> Parsed:
+        """Takes a command line apart.
+
+        Raises:
+          UserError: A flag is unknown or has a value that it does not take.
+        """
+        try:
+            expanded = self._values.read_flags_from_files(list(argv), force_gnu=True)
+            positional = self._values(["fdlkit", *map(_underscored, expanded)])[1:]
+        except flags.UnrecognizedFlagError as error:
+            raise self._unknown(error.flagname) from error
+        except flags.Error as error:
+            raise UserError(
+                f"fdlkit {self.verb}: {error}", f"  fdlkit {self.verb} --help"
+            ) from error
+        values = {name: self._values[name].value for name in self._usage}
+        return Parsed(tuple(positional), values, tuple(self._changes), tuple(argv))
+
+    def one(self, parsed: Parsed, what: str = "TARGET") -> str:
+        """The only positional argument.
+
+        Raises:
+          UserError: There is none, or there are several.
+        """
+        if len(parsed.positional) == 1:
+            return parsed.positional[0]
+        if not parsed.positional:
+            problem = f"fdlkit {self.verb} needs a {what}"
+        else:
+            surplus = " ".join(parsed.positional[1:])
+            problem = f"fdlkit {self.verb} takes one {what}; what is '{surplus}'?"
+        raise UserError(problem, f"  {self.usage()}")
+
+    def usage(self) -> str:
+        """The usage line."""
+        return f"usage: fdlkit {self.verb} {self.arguments} [flags]"
+
+    def help(self, summary: str, width: int) -> str:
+        """The text of `fdlkit VERB --help`, `width` columns wide."""
+        margin = 2 + max(len(spelling) for spelling, _ in self._usage.values()) + 2
+        margin = min(margin, 34)
+        lines = [self.usage(), "", summary, "", "flags:"]
+        for spelling, text in self._usage.values():
+            head = f"  {spelling}"
+            body = textwrap.wrap(text, max(width - margin, 24)) or [""]
+            if len(head) + 2 > margin:
+                lines.append(head)
+                head = ""
+            lines.append(f"{head:<{margin}}{body[0]}".rstrip())
+            lines += [" " * margin + more for more in body[1:]]
+        return "\n".join(lines)
+
+    def _override(self, name: str, kind: OverrideKind, metavar: str, text: str):
+        flags.DEFINE_flag(_OverrideFlag(name, kind, text, self._changes), self._values)
+        self._usage[name] = f"--{name}={metavar}", f"{text}; may be repeated"
+
+    def _unknown(self, name: str) -> UserError:
+        hint = suggest.hint(name, [n.replace("_", "_") for n in self._usage])
+        near = [f"  {hint.replace(chr(39), chr(39) + '--', 1)}"] if hint else []
+        parameter = [] if near else [f"  to set a parameter: --fdl_set={name}=VALUE"]
+        return UserError(
+            f"fdlkit {self.verb} has no flag '--{name}'",
+            *near,
+            *parameter,
+            f"  flags: {', '.join(f'--{flag}' for flag in self._usage)}",
+        )
+
+
+class _OverrideFlag(flags.Flag):
+    """A flag that may be repeated and remembers its place among its like."""
+
+    def __init__(
+        self,
+        name: str,
+        kind: OverrideKind,
+        text: str,
+        changes: list[tuple[OverrideKind, str]],
+    ):
+        super().__init__(
+            flags.ArgumentParser(), None, name, None, text, allow_override=True
+        )
+        self._kind = kind
+        self._changes = changes
+
+    def parse(self, argument: str) -> None:
+        """Takes one occurrence."""
+        self.present += 1
+        self._changes.append((self._kind, argument))
+
+
+class _ChoiceParser(flags.ArgumentParser):
+    """One of several words; a wrong one is told the nearest."""
+
+    def __init__(self, name: str, choices: Sequence[str]):
+        self._name = name
+        self._choices = tuple(choices)
+
+    def parse(self, argument: str) -> str:
+        """The word itself, if it is one of them."""
+        if argument in self._choices:
+            return argument
+        hint = suggest.hint(argument, self._choices)
+        raise ValueError(
+            f"it is one of {', '.join(self._choices)}" + (f"; {hint}" if hint else "")
+        )
+
+
+def _underscored(argument: str) -> str:
+    """`--dry-run=x` as `--dry_run=x`; the value is left alone."""
+    if not argument.startswith("--"):
+        return argument
+    name, equals, value = argument.partition("=")
+    return f"--{name[2:].replace('-', '_')}{equals}{value}"

@@ -1,0 +1,137 @@
+"""`fdlkit VERB ...`: finds the verb, runs it, and turns errors into exit codes."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import os
+import shutil
+import sys
+import traceback
+from collections.abc import Sequence
+
+from fdlkit import suggest
+from fdlkit.errors import UserError
+
+INTERRUPTED = 130
+
+
+@dataclasses.dataclass(frozen=True)
+class Verb:
+    """A verb; its module in this package has `flags() -> VerbFlags` and
+    `run(parsed) -> int`, and is imported when the verb is called.
+
+    Attributes:
+      name: What is typed, and the module's name.
+      usage: What follows it.
+      summary: One line for the overview.
+    """
+
+    name: str
+    usage: str
+    summary: str
+
+
+VERBS = (
+    Verb("show", "TARGET", "look at a config, or list the configs of a file"),
+    Verb("train", "TARGET --workdir=DIR", "train the model of an experiment"),
+    Verb("data", "TARGET", "look at an experiment's data"),
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a command line and returns its exit code.
+
+    Args:
+      argv: The command line without the program's name; None means this process's.
+
+    Returns:
+      0: done. 1: it ran, and the answer is no. 2: refused before anything ran or was
+      written. 130: interrupted. A verb may return others.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    show_traceback = "--traceback" in arguments
+    arguments = [a for a in arguments if a != "--traceback"]
+    try:
+        code = _dispatch(arguments)
+        sys.stdout.flush()
+        return code
+    except UserError as error:
+        if show_traceback:
+            traceback.print_exc()
+        else:
+            _print_error(error)
+        return error.exit_code
+    except KeyboardInterrupt:
+        if show_traceback:
+            traceback.print_exc()
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the answer has seen enough. Python flushes stdout once more at
+        # exit, which must not fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if not arguments:
+        print(_overview(), file=sys.stderr)
+        return UserError.exit_code
+    name, rest = arguments[0], arguments[1:]
+    if name in ("--help", "-h", "-help", "help"):
+        print(_overview())
+        return 0
+    if name == "--version":
+        import fdlkit
+
+        print(f"fdlkit {fdlkit.__version__}")
+        return 0
+    verb = next((verb for verb in VERBS if verb.name == name), None)
+    if verb is None:
+        raise _unknown_verb(name)
+    module = importlib.import_module(f"fdlkit.cli.{verb.name}")
+    flags = module.flags()
+    before_dashes = rest[: rest.index("--")] if "--" in rest else rest
+    if any(a in ("--help", "-h", "-help") for a in before_dashes):
+        width = shutil.get_terminal_size().columns
+        print(flags.help(f"{verb.summary[0].upper()}{verb.summary[1:]}.", width))
+        return 0
+    return module.run(flags.parse(rest))
+
+
+def _overview() -> str:
+    width = max(len(f"{verb.name} {verb.usage}") for verb in VERBS)
+    lines = ["usage: fdlkit VERB ...", "", "verbs:"]
+    for verb in VERBS:
+        lines.append(f"  {f'{verb.name} {verb.usage}':<{width}}  {verb.summary}")
+    return "\n".join(
+        [
+            *lines,
+            "",
+            "A TARGET is path/file.py:name, package.module:name, config.json or a run",
+            "directory. After it may stand, any number of times, from left to right:",
+            "  --fdl_set=PATH=VALUE  --fdl_tag=TAG=VALUE  --fdl_fiddler=NAME(...)",
+            "",
+            "  fdlkit VERB --help    the flags of a verb",
+            "  fdlkit --version      the version",
+            "  --traceback           after any verb: where an error comes from",
+        ]
+    )
+
+
+def _unknown_verb(name: str) -> UserError:
+    names = [verb.name for verb in VERBS]
+    kind = "flag" if name.startswith("-") else "verb"
+    hint = suggest.hint(name.lstrip("-"), names)
+    return UserError(
+        f"fdlkit has no {kind} '{name}'",
+        *([f"  {hint}"] if hint else []),
+        f"  verbs: {', '.join(names)}",
+    )
+
+
+def _print_error(error: UserError) -> None:
+    print(f"error: {error.lines[0]}", file=sys.stderr)
+    for line in error.lines[1:]:
+        print(line, file=sys.stderr)

@@ -1,0 +1,3 @@
+"""`fdlkit show TARGET`."""
+
+from __future__ import annotations

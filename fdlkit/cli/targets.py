@@ -1,0 +1,22 @@
+"""From a verb's target and overrides to a config; what it says goes to stderr."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Sequence
+
+from fdlkit.cli.flags import Parsed
+from fdlkit.overrides import apply
+from fdlkit.targets import LoadedTarget, load
+
+
+def load_overridden(
+    target: str, parsed: Parsed, *, allow: Sequence[str] = ()
+) -> LoadedTarget:
+    """The target with the command line's overrides applied to its config."""
+    loaded = load(target, allow=allow)
+    cfg, notes = apply(loaded.cfg, parsed.overrides, loaded.module)
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
+    return dataclasses.replace(loaded, cfg=cfg)

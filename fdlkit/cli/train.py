@@ -1,0 +1,77 @@
+"""`fdlkit train TARGET --workdir=DIR`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fdlkit.cli.flags import Parsed, VerbFlags
+from fdlkit.errors import UserError
+
+if TYPE_CHECKING:
+    from fdlkit.run.distributed import Distributed
+
+_SEVERAL = ("coordinator", "num_processes", "process_id")
+
+
+def flags() -> VerbFlags:
+    """The flags of the verb."""
+    flags = VerbFlags("train", "TARGET --workdir=DIR")
+    flags.string(
+        "workdir", None, "the run's folder; started again, it goes on", metavar="DIR"
+    )
+    flags.boolean("fresh", "throw away the run that is in the workdir")
+    flags.boolean("dry_run", "check everything, run and write nothing")
+    flags.string(
+        "coordinator", None, "of several processes: where 0 is", metavar="HOST:PORT"
+    )
+    flags.integer("num_processes", None, "how many processes", metavar="N")
+    flags.integer("process_id", None, "which one this is, from 0", metavar="N")
+    return flags
+
+
+def run(parsed: Parsed) -> int:
+    """Trains; 0 at the end of the run, 75 or 130 when it was stopped."""
+    target = flags().one(parsed)
+    directory = parsed.values["workdir"]
+    if not directory:
+        raise UserError(
+            "fdlkit train needs a --workdir", f"  fdlkit train {target} --workdir=DIR"
+        )
+    _check_several(parsed)
+
+    # Signals are heeded before the seconds that importing JAX takes.
+    from fdlkit.run.lifecycle import stop_on_signals
+
+    with stop_on_signals() as stop:
+        from fdlkit.cli.targets import load_overridden
+        from fdlkit.run import launch
+
+        loaded = load_overridden(target, parsed)
+        return launch.train(
+            loaded.cfg,
+            target=target,
+            argv=("train", *parsed.argv),
+            directory=directory,
+            stop=stop,
+            fresh=parsed.values["fresh"],
+            dry_run=parsed.values["dry_run"],
+            distributed=_distributed(parsed),
+        )
+
+
+def _check_several(parsed: Parsed) -> None:
+    given = [name for name in _SEVERAL if parsed.values[name] is not None]
+    missing = [f"--{name}" for name in _SEVERAL if name not in given]
+    if given and missing:
+        raise UserError(
+            f"--{given[0]} is for a run of several processes, "
+            f"which also needs {' and '.join(missing)}"
+        )
+
+
+def _distributed(parsed: Parsed) -> Distributed | None:
+    from fdlkit.run.distributed import Distributed
+
+    if parsed.values["coordinator"] is None:
+        return None
+    return Distributed(**{name: parsed.values[name] for name in _SEVERAL})

@@ -1,0 +1,84 @@
+"""Overrides, one after the other, on a copy of a config: all of them or none."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Sequence
+from typing import Literal, TypeVar
+
+import fiddle as fdl
+
+from fdlkit.errors import UserError
+from fdlkit.graph import copying, origins
+from fdlkit.overrides import edits, fiddlers, tags
+from fdlkit.overrides.problems import BadTextError, quoted_lines
+from fdlkit.overrides.symbols import Scope
+
+ConfigT = TypeVar("ConfigT", bound=fdl.Buildable)
+
+
+@dataclasses.dataclass(frozen=True)
+class Override:
+    """One change that was asked for.
+
+    Attributes:
+      kind: `set` for `PATH=VALUE` (and `PATH+=VALUE`, `PATH*=VALUE`, `~PATH`), `tag`
+        for `TAG=VALUE`, `fiddler` for `NAME` and `NAME(argument=value)`.
+      text: What was asked, without the flag's name.
+      flag: The flag that it came by, as it is quoted in messages.
+    """
+
+    kind: Literal["set", "tag", "fiddler"]
+    text: str
+    flag: str = ""
+
+    @property
+    def prefix(self) -> str:
+        """What stands before the text on a command line: `--fdl_set=`."""
+        return f"{self.flag or f'--fdl_{self.kind}'}="
+
+
+def apply(
+    cfg: ConfigT,
+    overrides: Sequence[Override],
+    module: types.ModuleType | None,
+) -> tuple[ConfigT, tuple[str, ...]]:
+    """The config that the overrides make of `cfg`, applied from left to right.
+
+    Args:
+      cfg: The config; it is not changed.
+      overrides: The changes.
+      module: Where fiddlers, and bare names of functions and classes, are looked up:
+        the module that the config comes from. None if it comes from none.
+
+    Returns:
+      The new config, and what is to be said about it: links that were cut, arguments
+      that a new callable does not take, places that a `**` touched.
+
+    Raises:
+      UserError: At least one override cannot be applied; every one that cannot is
+        told of, each with its reason.
+    """
+    changed = copying.copy(cfg)
+    scope = Scope(() if module is None else (module,))
+    notes: list[str] = []
+    problems: list[str] = []
+    for override in overrides:
+        try:
+            notes += _apply_one(changed, override, scope)
+        except BadTextError as problem:
+            lines = quoted_lines(problem, override.prefix, override.text)
+            # Whoever prints the error says so of its first line only.
+            problems += [f"error: {lines[0]}", *lines[1:]] if problems else lines
+    if problems:
+        raise UserError(*problems)
+    return changed, tuple(notes)
+
+
+def _apply_one(cfg: fdl.Buildable, override: Override, scope: Scope) -> list[str]:
+    if override.kind == "fiddler":  # its own lines are what wrote the values
+        return fiddlers.apply(cfg, override.text, scope)
+    with origins.written_by(override.prefix.removesuffix("=")):
+        edit = tags.apply if override.kind == "tag" else edits.apply
+        return edit(cfg, override.text, scope)

@@ -1,0 +1,147 @@
+"""`PATH=VALUE` and its like: one edit of a config."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import fiddle as fdl
+
+from fdlkit.graph import paths, references, signatures
+from fdlkit.overrides import pieces, places, values
+from fdlkit.overrides.problems import BadTextError, quote
+from fdlkit.overrides.symbols import Scope
+
+_COMPUTE: dict[str, Callable[[Any, Any], Any]] = {
+    "+=": operator.add,
+    "*=": operator.mul,
+}
+
+
+def apply(cfg: fdl.Buildable, text: str, scope: Scope) -> list[str]:
+    """Makes the edit in place; returns what is to be said about it.
+
+    Raises:
+      BadTextError: It cannot be made. The config may be half changed then, and is to
+        be thrown away.
+    """
+    edit = pieces.parse(text)
+    found = places.find(cfg, edit.steps)
+    notes: list[str] = []
+    for place in found:
+        notes += _edit(place, edit, scope)
+    if any(step.key is None for step in edit.steps):
+        touched = ", ".join(paths.format(place.path) for place in found)
+        notes.append(f"{text} set {touched}")
+    return notes
+
+
+def write(place: places.Place, text: str, start: int, scope: Scope) -> list[str]:
+    """Sets a place to what `text` means there; `start` is the text's own column."""
+    value = _read(place, text, start, scope)
+    before = place.get()
+    if isinstance(value, values.Symbol):
+        span = (start, start + len(text))
+        return _swap(place, before, value.callable, span)
+    place.set(value)
+    return _cut(place, before)
+
+
+def _edit(place: places.Place, edit: pieces.Assignment, scope: Scope) -> list[str]:
+    if edit.operator == "~":
+        before = place.get()
+        place.unset()
+        return _cut(place, before)
+    if edit.operator == "=":
+        return write(place, edit.value, edit.value_start, scope)
+    return _compute(place, edit, scope)
+
+
+def _read(place: places.Place, text: str, start: int, scope: Scope) -> Any:
+    name = place.key if isinstance(place.key, str) else ""
+    current = place.get_or_default()
+    if current is places.MISSING or isinstance(current, references.Reference):
+        current = None
+    try:
+        return values.read(text, values.Wanted(place.annotation, scope, name, current))
+    except BadTextError as problem:
+        told = problem.shifted(start)
+        raise told.at(place.label) from problem.__cause__
+
+
+def _compute(place: places.Place, edit: pieces.Assignment, scope: Scope) -> list[str]:
+    span = edit.value_start, edit.value_start + len(edit.value)
+    before = place.get_or_default()
+    if before is places.MISSING:
+        what = f"{place.label} is not set, so '{edit.operator}' has nothing to change"
+        raise BadTextError(what, edit.path_span, hint="set it with '='")
+    if isinstance(before, references.Reference):
+        what = f"{place.label} follows {references.show(before)}"
+        hint = f"'{edit.operator}' changes a value: set it with '='"
+        raise BadTextError(what, edit.path_span, hint=hint)
+    value = _read(place, edit.value, edit.value_start, scope)
+    try:
+        if isinstance(before, dict) and edit.operator == "+=":
+            result = {**before, **value}
+        elif isinstance(before, set | frozenset) and edit.operator == "+=":
+            result = before | value
+        elif isinstance(before, list | tuple) and edit.operator == "+=":
+            result = type(before)(itertools.chain(before, value))
+        elif isinstance(before, int | float | complex | str):
+            result = _COMPUTE[edit.operator](before, value)
+        else:
+            raise TypeError(f"{quote(edit.operator)} does not work on {before!r:.40}")
+    except (TypeError, ValueError, OverflowError) as error:
+        raise BadTextError(f"{place.label}: {error}", span) from error
+    place.set(result)
+    return []
+
+
+def _cut(place: places.Place, before: Any) -> list[str]:
+    """Says so if the place was a follower and is none now."""
+    if not isinstance(before, references.Reference):
+        return []
+    where = paths.format(place.path)
+    return [f"{where} no longer follows {references.show(before)}"]
+
+
+def _swap(
+    place: places.Place, before: Any, function: Any, span: tuple[int, int]
+) -> list[str]:
+    """Makes the node call something else, or makes a node where there is none.
+
+    The node stays the same one, so wherever else it is shared it changes too.
+    """
+    if not isinstance(before, fdl.Buildable) or isinstance(
+        before, references.Reference
+    ):
+        try:
+            place.set(fdl.Config(function))
+        except (TypeError, ValueError) as error:
+            raise BadTextError(f"cannot make a Config: {error}", span) from error
+        return _cut(place, before)
+    where = paths.format(place.path)
+    set_now = fdl.ordered_arguments(before)
+    positional = [key for key in set_now if isinstance(key, int)]
+    if positional:
+        what = f"{where} has positional arguments, which another callable may not take"
+        raise BadTextError(what, span, hint="write Name(argument=value)")
+    try:
+        known = signatures.all_parameters(function)
+        dropped = (
+            []
+            if signatures.takes_any(function)
+            else [str(key) for key in set_now if key not in known]
+        )
+        fdl.update_callable(before, function, drop_invalid_args=True)
+    except (TypeError, ValueError, NotImplementedError) as error:
+        raise BadTextError(f"cannot configure {function!r:.60}", span) from error
+    if not dropped:
+        return []
+    return [f"{where} is now {_name(function)}, which has no {', '.join(dropped)}"]
+
+
+def _name(function: Any) -> str:
+    return getattr(function, "__qualname__", None) or repr(function)

@@ -1,0 +1,361 @@
+"""Where a path leads in a config, and reading and writing there."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import fiddle as fdl
+from fiddle.experimental import auto_config
+
+from fdlkit import suggest
+from fdlkit.graph import fiddle_internals, names, paths, references, signatures, walk
+from fdlkit.overrides import annotations
+from fdlkit.overrides.pieces import Step
+from fdlkit.overrides.problems import BadTextError, listing, quote
+
+MISSING = signatures.MISSING
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """An argument, an element or an entry: something that has a value or can get one.
+
+    Attributes:
+      holder: The node or the container.
+      key: The argument's name, the index or the dict's key in it.
+      path: The path from the root.
+      annotation: What the value should be.
+      above: The place of the holder itself; None if the holder is the root.
+    """
+
+    holder: Any
+    key: Any
+    path: paths.Path
+    annotation: Any
+    above: Place | None
+
+    @property
+    def label(self) -> str:
+        """The path and the callable that takes the argument, for messages."""
+        node: Place | None = self
+        while node is not None and not isinstance(node.holder, fdl.Buildable):
+            node = node.above
+        owner = f" ({callable_name(node.holder)})" if node is not None else ""
+        return f"{paths.format(self.path)}{owner}"
+
+    def get(self) -> Any:
+        """What is set there; MISSING if nothing is."""
+        if isinstance(self.holder, fdl.Buildable):
+            return fiddle_internals.raw_arguments(self.holder).get(self.key, MISSING)
+        if isinstance(self.holder, dict):
+            return self.holder.get(self.key, MISSING)
+        if isinstance(self.key, str):
+            return getattr(self.holder, self.key)
+        return self.holder[self.key]
+
+    def get_or_default(self) -> Any:
+        """What is set there, else a fresh copy of what the callable would use."""
+        value = self.get()
+        if value is MISSING and isinstance(self.holder, fdl.Buildable):
+            return _default(fdl.get_callable(self.holder), self.key)
+        return value
+
+    def set(self, value: Any) -> None:
+        """Writes a value; a tuple is replaced where it stands."""
+        holder = self.holder
+        if isinstance(holder, fdl.Buildable):
+            if isinstance(self.key, int):
+                holder[self.key] = value
+            else:
+                setattr(holder, self.key, value)
+        elif isinstance(holder, tuple):
+            index = self.key
+            if isinstance(index, str):
+                index = holder._fields.index(index)  # type: ignore[attr-defined]
+            elements = [*holder]
+            elements[index] = value
+            # A NamedTuple takes its fields one by one.
+            kind: Any = type(holder)
+            new = kind(elements) if kind is tuple else kind(*elements)
+            assert self.above is not None  # the root is a node
+            self.above.set(new)
+        else:
+            holder[self.key] = value
+
+    def unset(self) -> None:
+        """Takes the value away; what is not set stays so."""
+        if self.get() is MISSING:
+            return
+        if isinstance(self.holder, fdl.Buildable) and isinstance(self.key, str):
+            delattr(self.holder, self.key)
+        elif isinstance(self.holder, tuple):
+            assert self.above is not None
+            index = self.key % len(self.holder)
+            self.above.set(self.holder[:index] + self.holder[index + 1 :])
+        else:
+            del self.holder[self.key]
+
+
+def callable_name(node: fdl.Buildable) -> str:
+    """The public name of what a node calls, or else the name that it was given."""
+    function = fdl.get_callable(node)
+    if (symbol := names.find(function)) is not None:
+        return symbol.name
+    name = getattr(function, "__qualname__", None) or type(function).__qualname__
+    module = getattr(function, "__module__", None)
+    return f"{module}.{name}" if module else name
+
+
+def find(root: fdl.Buildable, steps: tuple[Step, ...]) -> list[Place]:
+    """The places that a path leads to: one, or as many as its `**` matches.
+
+    Raises:
+      BadTextError: It leads nowhere; the wrong step is marked.
+    """
+    first_glob = next((i for i, step in enumerate(steps) if step.key is None), None)
+    if first_glob is None:
+        return [_follow(root, None, steps, root)]
+    start: Any = root
+    above: Place | None = None
+    if first_glob > 0:
+        above = _follow(root, None, steps[:first_glob], root)
+        start = _enter(above, steps[first_glob - 1])
+    return _everywhere(root, start, above, steps[first_glob], steps[first_glob + 1 :])
+
+
+def _follow(
+    holder: Any, above: Place | None, steps: tuple[Step, ...], root: fdl.Buildable
+) -> Place:
+    place = _place(holder, above, steps[0], root)
+    for previous, step in itertools.pairwise(steps):
+        place = _place(_enter(place, previous), place, step, root)
+    return place
+
+
+def _enter(place: Place, step: Step) -> Any:
+    """What stands at a place that the path goes on from; a default is written down."""
+    value = place.get()
+    if value is MISSING:
+        value = _as_node(place.get_or_default())
+        if value is MISSING:
+            what = f"{paths.format(place.path)} is not set, so nothing is below it"
+            raise BadTextError(what, step.span, hint="set it first: Name")
+        place.set(value)
+    if isinstance(value, references.Reference):
+        raise BadTextError(
+            f"{place.label} follows {references.show(value)}",
+            step.span,
+            hint=_source_hint(value),
+        )
+    return value
+
+
+def _source_hint(reference: references.Reference) -> str:
+    if not references.is_plain(reference):
+        return "it is computed: set the whole of it"
+    target = references.Target.parse(fiddle_internals.raw_arguments(reference)["path"])
+    return f"set {paths.format(target.path)} instead, which it stands for"
+
+
+def _place(holder: Any, above: Place | None, step: Step, root: fdl.Buildable) -> Place:
+    path = () if above is None else above.path
+    key = step.key
+    assert key is not None  # `find` has taken the globs out
+    if isinstance(holder, fdl.Buildable):
+        return _argument(holder, above, step, root)
+    if isinstance(holder, dict):
+        return _entry(holder, above, step)
+    annotation = above.annotation if above is not None else Any
+    if isinstance(holder, list | tuple):
+        if isinstance(key, int) and -len(holder) <= key < len(holder):
+            index = key % len(holder)
+            element = annotations.element_type(annotation, index)
+            return Place(holder, index, (*path, index), element, above)
+        if isinstance(key, str) and key in getattr(holder, "_fields", ()):
+            hints = signatures.parameters(type(holder))
+            element = hints[key].annotation if key in hints else Any
+            return Place(holder, key, (*path, key), element, above)
+        kind = type(holder).__name__
+        what = f"{paths.format(path)} is a {kind} of {len(holder)}"
+        hint = f"0 to {len(holder) - 1}" if holder else "it is empty"
+        raise BadTextError(f"{what}, which has no {_spelt(key)}", step.span, hint=hint)
+    what = f"{paths.format(path)} is {_short(holder)}, with nothing below it"
+    more: tuple[str, ...] = ()
+    if dataclasses.is_dataclass(holder) and not inspect.isclass(holder):
+        what = f"{paths.format(path)} is a built {type(holder).__name__}"
+        more = (f"to change it, write fdl.Config({type(holder).__name__}, ...) there",)
+    raise BadTextError(what, step.span, more=more)
+
+
+def _argument(
+    node: fdl.Buildable, above: Place | None, step: Step, root: fdl.Buildable
+) -> Place:
+    path = () if above is None else above.path
+    key: Any = step.key
+    known = signatures.parameters(fdl.get_callable(node))
+    set_now = fiddle_internals.raw_arguments(node)
+    if isinstance(key, paths.Key) and isinstance(key.value, str):
+        key = key.value  # cfg['name'] is cfg.name
+    if key in known:
+        return Place(node, key, (*path, key), known[key].annotation, above)
+    if key in set_now or (
+        isinstance(key, str)
+        and key.isidentifier()
+        and signatures.takes_any(fdl.get_callable(node))
+    ):
+        return Place(node, key, (*path, key), Any, above)
+    raise _no_parameter(node, path, key, step, root)
+
+
+def _no_parameter(
+    node: fdl.Buildable, path: paths.Path, key: Any, step: Step, root: fdl.Buildable
+) -> BadTextError:
+    where = f"at {paths.format(path)} ({callable_name(node)})"
+    known = list(signatures.parameters(fdl.get_callable(node)))
+    parameters = f"parameters: {listing(known)}"
+    if not isinstance(key, str):
+        what = f"no positional argument {key} {where}"
+        return BadTextError(what, step.span, more=(parameters,))
+    what = f"no parameter {quote(key)} {where}"
+    if hint := suggest.hint(key, known):
+        return BadTextError(what, step.span, hint=hint, more=(parameters,))
+    elsewhere = suggest.misplaced(key, every_path(root), n=1)
+    if elsewhere:
+        hint = suggest.did_you_mean(elsewhere[0]) or ""
+        return BadTextError(what, step.span, hint=hint)
+    return BadTextError(what, step.span, more=(parameters,))
+
+
+def _entry(holder: dict, above: Place | None, step: Step) -> Place:
+    """An entry of a dict; a key that is new may be added, unless it looks mistyped."""
+    path = () if above is None else above.path
+    key: Any = step.key
+    if isinstance(key, paths.Key):
+        key = key.value
+    annotation = annotations.element_type(above.annotation if above else Any, key)
+    try:
+        known = key in holder
+    except TypeError as error:  # a list cannot be a key
+        raise BadTextError(f"{key!r} cannot be a key", step.span) from error
+    if not known:
+        present = [k for k in holder if isinstance(k, str)]
+        hint = suggest.hint(key, present) if isinstance(key, str) else None
+        what = f"no key {key!r} at {paths.format(path)} (dict)"
+        more = (f"keys: {listing(map(repr, holder))}",)
+        if hint or not isinstance(key, str):
+            raise BadTextError(what, step.span, hint=hint or "", more=more)
+    return Place(holder, key, (*path, paths.of_dict_key(key)), annotation, above)
+
+
+def _everywhere(
+    root: fdl.Buildable,
+    start: Any,
+    above: Place | None,
+    glob: Step,
+    rest: tuple[Step, ...],
+) -> list[Place]:
+    """Every place below `start` from which `rest` can be followed."""
+    if any(step.key is None for step in rest):
+        what = "'**' may stand once in a path"
+        raise BadTextError(what, next(s.span for s in rest if s.key is None))
+    name = rest[0].key
+    found, present = [], set()
+    for node, place in _nodes(start, above):
+        known = signatures.parameters(fdl.get_callable(node))
+        present.update(known)
+        if name in known or name in fiddle_internals.raw_arguments(node):
+            found.append(_follow(node, place, rest, root))
+    if not found:
+        shown = _spelt(name)
+        raise BadTextError(
+            f"'**' finds no {shown} below {paths.format(above.path if above else ())}",
+            rest[0].span,
+            hint=suggest.hint(str(name), sorted(present)) or "",
+        )
+    return found
+
+
+def nodes(root: fdl.Buildable) -> Iterator[tuple[fdl.Buildable, Place | None]]:
+    """Every node but references, once, with the place that it was first met at."""
+    yield from _nodes(root, None)
+
+
+def _nodes(
+    start: Any, above: Place | None
+) -> Iterator[tuple[fdl.Buildable, Place | None]]:
+    seen: set[int] = set()
+    todo: list[tuple[Any, Place | None]] = [(start, above)]
+    while todo:
+        value, place = todo.pop()
+        if id(value) in seen or isinstance(value, references.Reference):
+            continue
+        below = walk.children(value)
+        if below:
+            seen.add(id(value))
+        known: dict[str, signatures.Parameter] = {}
+        if isinstance(value, fdl.Buildable):
+            seen.add(id(value))
+            yield value, place
+            known = signatures.parameters(fdl.get_callable(value))
+        path = () if place is None else place.path
+        for key, child in reversed(below):
+            if isinstance(value, fdl.Buildable):
+                annotation = known[key].annotation if key in known else Any
+            else:
+                own = place.annotation if place is not None else Any
+                annotation = annotations.element_type(own, key)
+            real = key.value if isinstance(key, paths.Key) else key
+            todo.append((child, Place(value, real, (*path, key), annotation, place)))
+
+
+def every_path(root: fdl.Buildable) -> list[str]:
+    """The path of every parameter of every node, set or not, shallow ones first."""
+    found = [
+        paths.format((*(() if place is None else place.path), name))
+        for node, place in nodes(root)
+        for name in signatures.parameters(fdl.get_callable(node))
+    ]
+    return sorted(found, key=lambda path: path.count("."))
+
+
+def _default(function: Any, key: Any) -> Any:
+    """What the callable uses for an argument that is not given; a fresh copy."""
+    parameter = signatures.parameters(function).get(key)
+    if parameter is None:
+        return MISSING
+    if parameter.factory is not None:
+        factory = parameter.factory
+        if auto_config.is_auto_config(factory):
+            return factory.as_buildable()  # type: ignore[attr-defined]
+        # A class that makes its own default is a node in the making.
+        if inspect.isclass(factory) and dataclasses.is_dataclass(factory):
+            return fdl.Config(factory)
+        return factory()
+    default = parameter.default
+    # Python shares one default among all calls; an edit must not reach the others.
+    return type(default)(default) if type(default) in (list, dict, set) else default
+
+
+def _as_node(value: Any) -> Any:
+    """A default that is a dataclass's instance, as the node that would make it."""
+    if not dataclasses.is_dataclass(value) or inspect.isclass(value):
+        return value
+    fields = {
+        field.name: _as_node(getattr(value, field.name))
+        for field in dataclasses.fields(value)
+        if field.init
+    }
+    return fdl.Config(type(value), **fields)
+
+
+def _spelt(key: Any) -> str:
+    return quote(key) if isinstance(key, str) else paths.relative((key,))
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return f"{text if len(text) < 30 else text[:29] + '…'} ({type(value).__name__})"

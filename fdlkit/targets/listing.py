@@ -1,0 +1,155 @@
+"""What a Python file offers, read from its syntax alone: nothing is imported."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import os
+import tokenize
+from typing import Literal
+
+from fdlkit.errors import UserError
+
+_CONFIG_TYPES = {"Config", "Partial", "ArgFactory", "Buildable"}
+_CONFIG_PARAMETERS = {"cfg", "config", "conf", "experiment"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """A function that returns a config, or a fiddler that edits one.
+
+    Attributes:
+      name: The function's name.
+      kind: `config` or `fiddler`.
+      parameters: What may be given in parentheses, as it is written in the file:
+        `hidden=64, tied=False`; a fiddler's config is left out.
+      summary: The docstring's first line, or an empty string.
+      line: Where the function begins, from 1.
+    """
+
+    name: str
+    kind: Literal["config", "fiddler"]
+    parameters: str
+    summary: str
+    line: int
+
+
+def list_configs(path: str | os.PathLike[str]) -> tuple[Entry, ...]:
+    """The configs and fiddlers of a Python file, in the order of the file."""
+    text = read_source(path)
+    return entries(parse_source(text, path))
+
+
+def read_source(path: str | os.PathLike[str]) -> str:
+    """The file's text in the encoding that it declares."""
+    try:
+        with tokenize.open(path) as file:
+            return file.read()
+    except (SyntaxError, UnicodeDecodeError) as error:
+        raise UserError(f"{os.fspath(path)} is not Python text: {error}") from error
+    except OSError as error:
+        raise UserError(f"cannot read {os.fspath(path)}: {error.strerror}") from error
+
+
+def parse_source(text: str, path: str | os.PathLike[str]) -> ast.Module:
+    """The syntax tree; a syntax error is shown with its line and a caret."""
+    try:
+        return ast.parse(text, filename=os.fspath(path))
+    except SyntaxError as error:
+        raise UserError(*syntax_error_lines(error, path)) from error
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise UserError(f"{os.fspath(path)} is not Python: {error}") from error
+
+
+def syntax_error_lines(
+    error: SyntaxError, path: str | os.PathLike[str]
+) -> tuple[str, ...]:
+    """`file:line: message`, the line of code, and a caret under the column."""
+    what = f"{error.filename or os.fspath(path)}:{error.lineno}: {error.msg}"
+    if not error.text:
+        return (what,)
+    code = error.text.rstrip("\n")
+    indent = len(code) - len(code.lstrip())
+    column = max((error.offset or 1) - 1 - indent, 0)
+    return (what, f"  {code.strip()}", "  " + " " * column + "^")
+
+
+def entries(module: ast.Module) -> tuple[Entry, ...]:
+    """The configs and fiddlers among a module's public top-level functions."""
+    found = []
+    for node in module.body:
+        if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
+            continue
+        kind = _kind(node)
+        if kind is None:
+            continue
+        doc = ast.get_docstring(node) or ""
+        summary = doc.strip().partition("\n")[0]
+        skip = 1 if kind == "fiddler" else 0
+        found.append(
+            Entry(node.name, kind, _parameters(node, skip), summary, node.lineno)
+        )
+    return tuple(found)
+
+
+def _kind(node: ast.FunctionDef) -> Literal["config", "fiddler"] | None:
+    if any(_last_name(d) == "auto_config" for d in node.decorator_list):
+        return "config"
+    positional = [*node.args.posonlyargs, *node.args.args]
+    required = positional[: len(positional) - len(node.args.defaults)]
+    first = required[0] if required else None
+    if first is not None and (
+        first.arg in _CONFIG_PARAMETERS or _last_name(first.annotation) in _CONFIG_TYPES
+    ):
+        return "fiddler"
+    if node.returns is not None:
+        return "config" if _last_name(node.returns) in _CONFIG_TYPES else None
+    return "config" if not required and _returns_a_value(node) else None
+
+
+def _last_name(node: ast.expr | None) -> str:
+    """`Config` of `fdl.Config[Trainer]`, also when it is called or quoted."""
+    while True:
+        match node:
+            case ast.Subscript(value=inner) | ast.Call(func=inner):
+                node = inner
+            case ast.Attribute(attr=name) | ast.Name(id=name):
+                return name
+            case ast.Constant(value=str(text)):
+                return text.partition("[")[0].rpartition(".")[2]
+            case _:
+                return ""
+
+
+def _returns_a_value(node: ast.FunctionDef) -> bool:
+    """Whether the function itself, not one inside it, returns something."""
+    todo: list[ast.AST] = list(node.body)
+    while todo:
+        child = todo.pop()
+        if isinstance(child, ast.Return):
+            value = child.value
+            if value is not None and not isinstance(value, ast.Constant):
+                return True
+        elif not isinstance(
+            child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
+        ):
+            todo.extend(ast.iter_child_nodes(child))
+    return False
+
+
+def _parameters(node: ast.FunctionDef, skip: int) -> str:
+    """The parameters as `name` or `name=default`, without annotations."""
+    args = node.args
+    positional = [*args.posonlyargs, *args.args]
+    required = len(positional) - len(args.defaults)
+    parts = []
+    for index, arg in enumerate(positional[skip:], skip):
+        default = args.defaults[index - required] if index >= required else None
+        parts.append(_parameter(arg, default))
+    for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
+        parts.append(_parameter(arg, default))
+    return ", ".join(parts)
+
+
+def _parameter(arg: ast.arg, default: ast.expr | None) -> str:
+    return arg.arg if default is None else f"{arg.arg}={ast.unparse(default)}"

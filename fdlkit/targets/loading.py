@@ -1,0 +1,207 @@
+"""A target's text to the config that it names."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import pathlib
+import types
+from collections.abc import Sequence
+from typing import Any
+
+import fiddle as fdl
+from fiddle.experimental import auto_config
+
+from fdlkit import suggest, tracebacks
+from fdlkit.errors import UserError
+from fdlkit.graph import signatures
+from fdlkit.overrides import symbols, syntax, values
+from fdlkit.overrides.problems import BadTextError, quoted_lines
+from fdlkit.targets import listing, modules, spelling
+
+# Where a run keeps the config that it was started with, inside its directory.
+RUN_CONFIG = pathlib.PurePath("record", "config.json")
+
+
+@dataclasses.dataclass(frozen=True)
+class LoadedTarget:
+    """A config and where it came from.
+
+    Attributes:
+      text: The target, as it was written.
+      cfg: The config: a fresh one, which the caller may change.
+      module: The module of the file that holds the function; None for JSON.
+      file: The Python or JSON file, absolute.
+      function: The function's name; empty for JSON.
+      source: The text of the file.
+    """
+
+    text: str
+    cfg: fdl.Buildable
+    module: types.ModuleType | None
+    file: pathlib.Path
+    function: str
+    source: str
+
+
+def load(target: str, *, allow: Sequence[str] = ()) -> LoadedTarget:
+    """The config that a target names.
+
+    Args:
+      target: `path.py:name`, `path.py:name(argument=value)`, `pkg.mod:name`,
+        `config.json` or a run directory.
+      allow: Modules whose functions and classes a JSON file may name, besides those
+        that every JSON file may.
+
+    Raises:
+      UserError: There is no such config, or making it failed; the message says which
+        configs there are, or shows the user's own part of the traceback.
+    """
+    spelt = spelling.parse(target)
+    if spelt.kind in ("json", "run"):
+        return _load_json(spelt, allow)
+    if spelt.kind == "file":
+        path = pathlib.Path(spelt.where).expanduser()
+        if not spelt.function:
+            raise _no_function(modules.existing(path), spelt)
+        module = modules.import_file(path)
+    else:
+        module = modules.import_module(spelt.where)
+        if not spelt.function:
+            raise UserError(f"'{target}' names no function", *spelling.FORMS)
+    file = pathlib.Path(module.__file__ or spelt.where)
+    function = _function(module, file, spelt)
+    cfg = _call(function, _arguments(function, spelt, module), spelt)
+    source = listing.read_source(file)
+    return LoadedTarget(target, cfg, module, file, spelt.function, source)
+
+
+def _load_json(spelt: spelling.Spelling, allow: Sequence[str]) -> LoadedTarget:
+    from fdlkit import serialize
+
+    path = pathlib.Path(spelt.where).expanduser()
+    if spelt.kind == "run":
+        path = _config_of_run(path, spelt)
+    else:
+        path = modules.existing(path)
+    text = listing.read_source(path)
+    cfg = serialize.loads(text, allow=allow)
+    if not isinstance(cfg, fdl.Buildable):
+        raise UserError(f"{path} holds a {type(cfg).__name__}, not a config")
+    return LoadedTarget(spelt.text, cfg, None, path.resolve(), "", text)
+
+
+def _config_of_run(path: pathlib.Path, spelt: spelling.Spelling) -> pathlib.Path:
+    config = path / RUN_CONFIG
+    if config.is_file():
+        return config
+    if path.is_dir():
+        raise UserError(
+            f"{path} is a folder without a run in it",
+            f"  a run keeps its config in {RUN_CONFIG}",
+        )
+    if path.is_file():
+        raise UserError(f"'{spelt.text}' is not a target", *spelling.FORMS)
+    folder = path.parent
+    names: list[str] = []
+    if folder.is_dir():
+        names = sorted(p.name for p in folder.iterdir() if p.suffix in (".py", ".json"))
+        names += sorted(p.name for p in folder.iterdir() if (p / RUN_CONFIG).is_file())
+    near = suggest.nearest(path.name, names, n=1)
+    hint = [f"  did you mean '{folder / near[0]}'?"] if near else []
+    raise UserError(f"no file or run directory {path}", *hint, *spelling.FORMS)
+
+
+def _function(
+    module: types.ModuleType, file: pathlib.Path, spelt: spelling.Spelling
+) -> Any:
+    found: Any = module
+    for part in spelt.function.split("."):
+        found = inspect.getattr_static(found, part, None) and getattr(found, part)
+        if found is None:
+            raise _no_function(file, spelt)
+    if auto_config.is_auto_config(found) or callable(found):
+        return found
+    kind = type(found).__name__
+    if isinstance(found, fdl.Buildable):
+        raise UserError(
+            f"'{spelt.function}' in {spelt.where} is a config, not a function",
+            f"  write a function that returns it: def {spelt.function}(): ...",
+        )
+    raise UserError(f"'{spelt.function}' in {spelt.where} is a {kind}, not a function")
+
+
+def _no_function(file: pathlib.Path, spelt: spelling.Spelling) -> UserError:
+    offered = [e for e in listing.list_configs(file) if e.kind == "config"]
+    names = [entry.name for entry in offered]
+    if not spelt.function:
+        what = f"'{spelt.text}' names a file: which config of it?"
+        near = names[0] if len(names) == 1 else None
+    else:
+        what = f"no config '{spelt.function}' in {spelt.where}"
+        near = next(iter(suggest.nearest(spelt.function, names, n=1)), None)
+    lines = []
+    if near is not None:
+        lines.append(f"  did you mean '{spelt.where}:{near}'?")
+    if not names:
+        lines.append("  the file has no function that returns a config")
+    else:
+        lines.append("  configs:")
+        width = max(map(len, names))
+        lines += [f"    {e.name:<{width}}  {e.summary}".rstrip() for e in offered]
+    return UserError(what, *lines)
+
+
+def _arguments(
+    function: Any, spelt: spelling.Spelling, module: types.ModuleType
+) -> dict[str, Any]:
+    call_text = spelt.function + spelt.arguments
+    scope = symbols.Scope((module,))
+    plain = function.func if auto_config.is_auto_config(function) else function
+    try:
+        call = syntax.call(call_text) or syntax.Call(call_text, (), call_text)
+        given = values.arguments(call, plain, scope)
+        missing = [
+            name
+            for name, parameter in signatures.parameters(plain).items()
+            if not parameter.has_default and name not in given
+        ]
+        if missing:
+            raise BadTextError(
+                f"{spelt.function} needs {', '.join(missing)}",
+                (0, len(call_text)),
+                hint=f"write {spelt.function}({missing[0]}=VALUE)",
+            )
+    except BadTextError as problem:
+        prefix = spelt.text[: spelt.text.index(":") + 1]
+        if spelt.kind == "file":
+            prefix = f"{spelt.where}:"
+        raise UserError(*quoted_lines(problem, prefix, call_text)) from problem
+    return given
+
+
+def _call(
+    function: Any, given: dict[str, Any], spelt: spelling.Spelling
+) -> fdl.Buildable:
+    make = function
+    if auto_config.is_auto_config(function):
+        make = function.as_buildable
+    try:
+        cfg = make(**given)
+    except UserError:
+        raise
+    except (Exception, SystemExit) as error:
+        what = f"{spelt.text} raised {type(error).__name__}: {error}"
+        raise UserError(what, *tracebacks.own_frames(error)) from error
+    if isinstance(cfg, fdl.Buildable):
+        return cfg
+    raise UserError(
+        f"{spelt.text} returned {_short(cfg)}, which is no config",
+        "  a config is a fdl.Config or fdl.Partial; "
+        "a function that builds objects can be decorated with @auto_config",
+    )
+
+
+def _short(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    return f"{text if len(text) < 40 else text[:39] + '…'} ({type(value).__name__})"

@@ -1,0 +1,98 @@
+"""A file's configs and fiddlers are listed without running it."""
+
+from __future__ import annotations
+
+import pytest
+
+from fdlkit.errors import UserError
+from fdlkit.targets import list_configs
+
+FILE = '''
+raise RuntimeError("this file is not to be run")
+
+from somewhere import auto_config, Trainer
+import fiddle as fdl
+
+
+def base(hidden: int = 64, *, tied=False) -> fdl.Config[Trainer]:
+    """The usual one.
+
+    More about it.
+    """
+
+
+def unannotated():
+    if True:
+        return make()
+
+
+@auto_config.auto_config
+def automatic(size):
+    """Made by calls."""
+    return Trainer(size)
+
+
+def quoted() -> "fdl.Partial[Trainer]": ...
+
+
+def bfloat16(cfg):
+    """Computes in bfloat16."""
+
+
+def scaled(anything: fdl.Config, by: float = 2.0) -> None: ...
+
+
+def needs_a_size(size):
+    return make(size)
+
+
+def a_number() -> int:
+    return 3
+
+
+def main():
+    def inner():
+        return 1
+
+
+def constant():
+    return None
+
+
+def _private():
+    return make()
+
+
+class Trainer: ...
+'''
+
+
+def test_configs_and_fiddlers_are_told_apart(tmp_path):
+    path = tmp_path / "file.py"
+    path.write_text(FILE)
+    found = [(e.name, e.kind, e.parameters, e.summary) for e in list_configs(path)]
+    assert found == [
+        ("base", "config", "hidden=64, tied=False", "The usual one."),
+        ("unannotated", "config", "", ""),
+        ("automatic", "config", "size", "Made by calls."),
+        ("quoted", "config", "", ""),
+        ("bfloat16", "fiddler", "", "Computes in bfloat16."),
+        ("scaled", "fiddler", "by=2.0", ""),
+    ]
+
+
+def test_the_line_is_that_of_the_function(tmp_path):
+    path = tmp_path / "file.py"
+    path.write_text(FILE)
+    lines = FILE.splitlines()
+    for entry in list_configs(path):
+        assert lines[entry.line - 1].startswith(f"def {entry.name}(")
+
+
+def test_a_file_that_is_no_python_is_refused(tmp_path):
+    path = tmp_path / "file.py"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UserError, match="is not Python"):
+        list_configs(path)
+    with pytest.raises(UserError, match="cannot read"):
+        list_configs(tmp_path / "missing.py")
