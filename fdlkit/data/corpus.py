@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import glob as glob_patterns
 import hashlib
+import os
 import pathlib
 import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
@@ -72,9 +73,7 @@ class StdlibCorpus:
         """
         root = pathlib.Path(sysconfig.get_path("stdlib"))
         files = {
-            path.relative_to(root).as_posix(): path
-            for path in root.rglob("*.py")
-            if _is_library_text(path.relative_to(root))
+            path.relative_to(root).as_posix(): path for path in _library_files(root)
         }
         if not files:
             raise UserError(
@@ -175,9 +174,14 @@ def _document(name: str, path: pathlib.Path) -> Document:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
 
 
-def _is_library_text(path: pathlib.Path) -> bool:
-    generated = path.name.startswith("_sysconfigdata")
-    return not generated and _NOT_LIBRARY_TEXT.isdisjoint(path.parts[:-1])
+def _library_files(root: pathlib.Path) -> Iterator[pathlib.Path]:
+    for folder, subfolders, names in os.walk(root):
+        # Not walked into: the packages beside the library may be many.
+        subfolders[:] = [name for name in subfolders if name not in _NOT_LIBRARY_TEXT]
+        for name in names:
+            of_this_machine = name.startswith("_sysconfigdata")
+            if name.endswith(".py") and not of_this_machine:
+                yield pathlib.Path(folder, name)
 
 
 def _folder_of(pattern: pathlib.Path) -> pathlib.Path:
