@@ -115,19 +115,19 @@ settings = st.fixed_dictionaries(
 
 
 @hypothesis.settings(
-    max_examples=15,
+    max_examples=10,
     deadline=None,
     suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture],
 )
 @hypothesis.given(settings=settings)
 def test_processes_read_together_what_one_process_reads(source, settings):
     pipeline = Pipeline(source=source, **settings)
-    whole = first_batches(pipeline, 25)
+    whole = first_batches(pipeline, 15)
     for num_processes in (1, 2, 4):
         parts = [
             first_batches(
                 pipeline,
-                25,
+                15,
                 rows=process_rows(
                     pipeline.batch_size,
                     process_index=process,
