@@ -117,7 +117,7 @@ class PackedDocuments(Source):
     _: dataclasses.KW_ONLY
     length: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.length < 1:
             raise UserError(f"length={self.length} of rows is not positive")
 
