@@ -46,6 +46,11 @@ class BatchIterator(Iterator[dict[str, np.ndarray]]):
                 f"the data is exhausted: {self.num_batches} batches of "
                 f"{self._data['batch_size']}"
             ) from None
+        except Exception:
+            # Grain has taken the batch off its queue but not counted it: what is
+            # read ahead is forgotten, so that the next try reads this one again.
+            self._iterator.set_state(self._iterator.get_state())
+            raise
 
     def get_state(self) -> dict[str, Any]:
         """Where the iterator stands, for `json`. The same whatever the rows are."""
