@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import glob as glob_patterns
 import hashlib
+import itertools
 import os
 import pathlib
 import sysconfig
@@ -200,26 +201,29 @@ def _no_match(pattern: str, root: pathlib.Path) -> UserError:
     while not there.is_dir():
         there = there.parent
     if there != folder:
-        folders = [path.name for path in there.iterdir() if path.is_dir()]
         missing = folder.relative_to(there).parts[0]
-        near = [f"{name}/" for name in suggest.nearest(missing, folders)]
         searched = f"  no folder {missing!r} in {there}"
+        folders = [path.name for path in there.iterdir() if path.is_dir()]
+        near = [f"{name}/" for name in suggest.nearest(missing, folders)]
     else:
-        names: list[str] = []
-        for path in folder.rglob("*"):
-            if path.is_file():
-                names.append(path.relative_to(folder).as_posix())
-            if len(names) == _CANDIDATES_READ:
-                break
-        wanted = pathlib.Path(pattern).expanduser().relative_to(root).as_posix()
-        near = suggest.nearest(wanted, names) or sorted(names)[:3]
+        files = itertools.islice(_files_below(folder), _CANDIDATES_READ)
+        names = sorted(path.relative_to(folder).as_posix() for path in files)
         searched = f"  searched {folder}, which holds {_count(len(names))}"
+        wanted = pathlib.PurePath(pattern).name
+        candidates = names
+        if glob_patterns.has_magic(wanted):
+            candidates = [f"*{pathlib.PurePath(name).suffix}" for name in names]
+        near = suggest.nearest(wanted, candidates) or names[:3]
     lines = [searched]
     if near:
         lines.append("  there is: " + ", ".join(near))
-    lines.append("  a relative pattern starts in the working directory; `**` is any")
-    lines[-1] += " number of folders"
+    if not pathlib.Path(pattern).expanduser().is_absolute():
+        lines.append("  a relative pattern starts in the working directory")
     return UserError(f"no file matches {pattern!r}", *lines)
+
+
+def _files_below(folder: pathlib.Path) -> Iterator[pathlib.Path]:
+    return (path for path in folder.rglob("*") if path.is_file())
 
 
 def _count(files: int) -> str:

@@ -110,16 +110,27 @@ def test_a_pattern_without_match_names_the_folder_and_near_files(library):
     assert near.startswith("  there is: chapter_01.txt")
 
 
+def test_a_pattern_of_a_mistyped_ending_names_the_endings_there_are(library):
+    with pytest.raises(UserError) as error:
+        TextFiles(f"{library}/**/*.tzt").documents()
+    assert error.value.lines == (
+        f"no file matches '{library}/**/*.tzt'",
+        f"  searched {library}, which holds 13 files",
+        "  there is: *.txt",
+    )
+
+
 def test_a_pattern_in_a_folder_that_is_not_there_names_a_near_folder(
     library, monkeypatch
 ):
     monkeypatch.chdir(library)
     with pytest.raises(UserError) as error:
         TextFiles("boks/*.txt").documents()
-    assert error.value.lines[:3] == (
+    assert error.value.lines == (
         "no file matches 'boks/*.txt'",
         f"  no folder 'boks' in {library}",
         "  there is: books/",
+        "  a relative pattern starts in the working directory",
     )
 
 
