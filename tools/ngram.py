@@ -15,8 +15,6 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-import fdlkit
-from fdlkit import targets
 from fdlkit.data import PackedDocuments, Pipeline, TokenWindows, ngram_bits_per_byte
 from fdlkit.data.token_file import TokenStream
 from fdlkit.errors import UserError
@@ -86,6 +84,10 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("target", help="such as experiments/lm.py:base")
     parser.add_argument("--workdir", type=pathlib.Path, help="a run to compare")
     options = parser.parse_args(argv)
+
+    import fdlkit  # after the arguments are known to be right
+    from fdlkit import targets
+
     try:
         experiment = fdlkit.build(targets.load(options.target))
         print("\n".join(report(experiment, options.workdir)))

@@ -89,6 +89,25 @@ def test_an_exhausted_set_says_so_every_time_it_is_asked(num_threads):
     batches.close()
 
 
+@pytest.mark.parametrize("num_threads", [0, 2])
+def test_a_read_that_fails_can_be_tried_again_without_skipping(num_threads):
+    failures = [OSError("the disk is gone")]
+
+    def flaky(example):
+        if example["x"] == 6 and failures:
+            raise failures.pop()
+        return example
+
+    data = pipeline(12, transforms=[flaky])
+    batches = data.batches(num_threads=num_threads)
+    first = next(batches)
+    with pytest.raises(OSError, match="the disk is gone"):
+        next(batches)
+    drawn = [batch["x"].tolist() for batch in (first, *batches)]
+    assert drawn == [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]
+    batches.close()
+
+
 def test_a_set_without_end_has_no_number_of_batches():
     batches = pipeline(num_epochs=None).batches()
     assert batches.num_batches is None
