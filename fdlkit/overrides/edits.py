@@ -82,6 +82,7 @@ def _compute(place: places.Place, edit: pieces.Assignment, scope: Scope) -> list
         hint = f"'{edit.operator}' changes a value: set it with '='"
         raise BadTextError(what, edit.path_span, hint=hint)
     value = _read(place, edit.value, edit.value_start, scope)
+    result: Any
     try:
         if isinstance(before, dict) and edit.operator == "+=":
             result = {**before, **value}

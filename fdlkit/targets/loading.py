@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import inspect
 import pathlib
 import types
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import fiddle as fdl
@@ -15,8 +16,10 @@ from fiddle.experimental import auto_config
 from fdlkit import suggest, tracebacks
 from fdlkit.errors import UserError
 from fdlkit.graph import signatures
+from fdlkit.graph.model import Graph
 from fdlkit.overrides import symbols, syntax, values
 from fdlkit.overrides.problems import BadTextError, quoted_lines
+from fdlkit.serialize import loading, reading
 from fdlkit.targets import listing, modules, spelling
 
 # Where a run keeps the config that it was started with, inside its directory.
@@ -76,19 +79,47 @@ def load(target: str, *, allow: Sequence[str] = ()) -> LoadedTarget:
     return LoadedTarget(target, cfg, module, file, spelt.function, source)
 
 
-def _load_json(spelt: spelling.Spelling, allow: Sequence[str]) -> LoadedTarget:
-    from fdlkit import serialize
+def read_graph(target: str) -> Graph | None:
+    """The graph of a target that is JSON, read by its names alone; None if it is not.
 
-    path = pathlib.Path(spelt.where).expanduser()
-    if spelt.kind == "run":
-        path = _config_of_run(path, spelt)
-    else:
-        path = modules.existing(path)
+    Nothing that the JSON names is imported.
+
+    Raises:
+      UserError: There is no such file, or it holds no config.
+    """
+    spelt = spelling.parse(target)
+    if spelt.kind not in ("json", "run"):
+        return None
+    path = _json_file(spelt)
+    with _naming(path):
+        return reading.read(listing.read_source(path))
+
+
+def _load_json(spelt: spelling.Spelling, allow: Sequence[str]) -> LoadedTarget:
+    path = _json_file(spelt)
     text = listing.read_source(path)
-    cfg = serialize.loads(text, allow=allow)
+    with _naming(path):
+        cfg = loading.loads(text, allow=allow)
     if not isinstance(cfg, fdl.Buildable):
         raise UserError(f"{path} holds a {type(cfg).__name__}, not a config")
     return LoadedTarget(spelt.text, cfg, None, path.resolve(), "", text)
+
+
+def _json_file(spelt: spelling.Spelling) -> pathlib.Path:
+    path = pathlib.Path(spelt.where).expanduser()
+    return (
+        _config_of_run(path, spelt) if spelt.kind == "run" else (modules.existing(path))
+    )
+
+
+@contextlib.contextmanager
+def _naming(path: pathlib.Path) -> Iterator[None]:
+    """What is wrong with a text is told with the file that it is from."""
+    try:
+        yield
+    except UserError as error:
+        first, *rest = error.lines
+        raise UserError(f"{path}: {first}", *rest) from error
 
 
 def _config_of_run(path: pathlib.Path, spelt: spelling.Spelling) -> pathlib.Path:

@@ -7,7 +7,7 @@ import pytest
 
 from fdlkit.errors import UserError
 from fdlkit.graph.references import ref
-from fdlkit.overrides import Override, apply
+from fdlkit.overrides.apply import Override, apply
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fdlkit.errors import UserError
-from fdlkit.targets import list_configs
+from fdlkit.targets.listing import list_configs
 
 FILE = '''
 raise RuntimeError("this file is not to be run")

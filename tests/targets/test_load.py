@@ -9,7 +9,7 @@ import fiddle as fdl
 import pytest
 
 from fdlkit.errors import UserError
-from fdlkit.targets import load
+from fdlkit.targets.loading import load
 
 PLAIN = '''
 """A file of configs."""
@@ -181,6 +181,7 @@ def test_a_wrong_name_lists_the_configs_of_the_file(write):
         "    automatic",
         "    needs",
         "    fails",
+        "    helper",
     )
 
 
