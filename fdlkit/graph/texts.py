@@ -1,0 +1,96 @@
+"""Values of a graph on one line, as a person would write them."""
+
+from __future__ import annotations
+
+from fdlkit.graph import paths
+from fdlkit.graph.model import DType, Graph, Leaf, Link, Member, Node, Opaque, Symbol
+from fdlkit.graph.model import Value as GraphValue
+from fdlkit.graph.references import spell
+
+# Containers nested deeper than this are not written on one line.
+_LEVELS = 4
+
+_BRACKETS = {
+    "list": ("[", "]", "[]"),
+    "tuple": ("(", ")", "()"),
+    "set": ("{", "}", "set()"),
+    "frozenset": ("frozenset({", "})", "frozenset()"),
+    "dict": ("{", "}", "{}"),
+    "ordered_dict": ("OrderedDict({", "})", "OrderedDict()"),
+}
+
+
+def leaf(value: Leaf) -> str:
+    """`0.1`, `'text'`, `relu`, `Norm.RMS`, `dtype(float32)`."""
+    held = value.value
+    if isinstance(held, Symbol):
+        return held.short
+    if isinstance(held, Member):
+        return repr(held)
+    if isinstance(held, DType):
+        return f"dtype({held.name})"
+    return held.text if isinstance(held, Opaque) else repr(held)
+
+
+def inline(graph: Graph, value: GraphValue) -> str | None:
+    """A leaf, a reference, or containers of them; None if there is a node in it."""
+    return _inline(graph, value, _LEVELS)
+
+
+def brief(graph: Graph, value: GraphValue) -> str:
+    """The same, with `Transformer(...)` or `[3 elements]` for all else."""
+    text = inline(graph, value)
+    if text is not None:
+        return text
+    node = graph.node(value)
+    assert node is not None
+    if node.is_buildable and node.callable is not None:
+        return f"{called(node)}(...)"
+    opening, closing, _ = _BRACKETS.get(node.kind, ("<", ">", ""))
+    return f"{opening}{len(node.arguments)} elements{closing}"
+
+
+def called(node: Node) -> str:
+    """`Transformer`, `partial Transformer`: what a Buildable calls, and how."""
+    assert node.callable is not None
+    how = {"partial": "partial ", "arg_factory": "factory "}.get(node.kind, "")
+    if node.kind == "buildable" and node.type is not None:
+        how = f"{node.type.short} "
+    return f"{how}{node.callable.short}"
+
+
+def _inline(graph: Graph, value: GraphValue, levels: int) -> str | None:
+    if isinstance(value, Leaf):
+        return leaf(value)
+    node = graph.nodes[value.node]
+    if node.kind == "reference":
+        return spell(graph, value.node)
+    if node.is_buildable or node.kind == "custom" or levels == 0:
+        return None
+    parts = []
+    for argument in node.arguments:
+        assert argument.value is not None
+        text = _inline(graph, argument.value, levels - 1)
+        if text is None:
+            return None
+        if "dict" in node.kind:
+            text = f"{paths.to_dict_key(argument.key)!r}: {text}"
+        elif node.kind == "namedtuple":
+            text = f"{argument.key}={text}"
+        parts.append(text)
+    inside = ", ".join(parts)
+    if node.kind == "namedtuple":
+        assert node.callable is not None
+        return f"{node.callable.short}({inside})"
+    if node.kind == "default_dict":
+        factory = node.callable.short if node.callable else "None"
+        return f"defaultdict({factory}, {{{inside}}})"
+    opening, closing, empty = _BRACKETS[node.kind]
+    if node.kind == "tuple" and len(parts) == 1:
+        inside += ","
+    return f"{opening}{inside}{closing}" if parts else empty
+
+
+def link_of(value: GraphValue | None) -> int | None:
+    """The number of the node that a value links to."""
+    return value.node if isinstance(value, Link) else None
