@@ -19,7 +19,6 @@ from fdlkit.graph import signatures
 from fdlkit.graph.model import Graph
 from fdlkit.overrides import symbols, syntax, values
 from fdlkit.overrides.problems import BadTextError, quoted_lines
-from fdlkit.serialize import loading, reading
 from fdlkit.targets import listing, modules, spelling
 
 # Where a run keeps the config that it was started with, inside its directory.
@@ -90,12 +89,16 @@ def read_graph(target: str) -> Graph | None:
     spelt = spelling.parse(target)
     if spelt.kind not in ("json", "run"):
         return None
+    from fdlkit.serialize import reading
+
     path = _json_file(spelt)
     with _naming(path):
         return reading.read(listing.read_source(path))
 
 
 def _load_json(spelt: spelling.Spelling, allow: Sequence[str]) -> LoadedTarget:
+    from fdlkit.serialize import loading
+
     path = _json_file(spelt)
     text = listing.read_source(path)
     with _naming(path):
