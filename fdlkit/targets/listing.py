@@ -101,7 +101,9 @@ def _kind(node: ast.FunctionDef) -> Literal["config", "fiddler"] | None:
     if first is not None and (
         first.arg in _CONFIG_PARAMETERS or _last_name(first.annotation) in _CONFIG_TYPES
     ):
-        return "fiddler"
+        # A function that is given a config and returns one is a part of others.
+        nothing = node.returns is None or ast.unparse(node.returns) == "None"
+        return "fiddler" if nothing and not _returns_a_value(node) else None
     if node.returns is not None:
         return "config" if _last_name(node.returns) in _CONFIG_TYPES else None
     return "config" if not required and _returns_a_value(node) else None

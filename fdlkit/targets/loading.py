@@ -71,7 +71,11 @@ def load(target: str, *, allow: Sequence[str] = ()) -> LoadedTarget:
         module = modules.import_module(spelt.where)
         if not spelt.function:
             raise UserError(f"'{target}' names no function", *spelling.FORMS)
-    file = pathlib.Path(module.__file__ or spelt.where)
+    file = pathlib.Path(getattr(module, "__file__", None) or spelt.where)
+    if file.suffix != ".py":
+        raise UserError(
+            f"module '{spelt.where}' is not a Python file, so there are no configs in it"
+        )
     function = _function(module, file, spelt)
     cfg = _call(function, _arguments(function, spelt, module), spelt)
     source = listing.read_source(file)

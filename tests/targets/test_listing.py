@@ -46,6 +46,10 @@ def needs_a_size(size):
     return make(size)
 
 
+def with_a_part(part: fdl.Config, length: int) -> fdl.Config:
+    return fdl.Config(Trainer, part)
+
+
 def a_number() -> int:
     return 3
 

@@ -277,3 +277,4 @@ def test_what_is_no_target_is_refused(target):
 
 def test_the_standard_library_can_be_a_target():
     assert "is a module, not a function" in refused("os:path")[0]
+    assert "is not a Python file" in refused("sys:exit")[0]
