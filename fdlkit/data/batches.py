@@ -46,6 +46,11 @@ class BatchIterator(Iterator[dict[str, np.ndarray]]):
                 f"the data is exhausted: {self.num_batches} batches of "
                 f"{self._data['batch_size']}"
             ) from None
+        except Exception:
+            # Grain has taken the batch off its queue but not counted it: what is
+            # read ahead is forgotten, so that the next try reads this one again.
+            self._iterator.set_state(self._iterator.get_state())
+            raise
 
     def get_state(self) -> dict[str, Any]:
         """Where the iterator stands, for `json`. The same whatever the rows are."""
@@ -70,13 +75,13 @@ class BatchIterator(Iterator[dict[str, np.ndarray]]):
                 *changes,
                 "  bring the data back, or start another run",
             )
-        next_batch = state["next_batch"]
-        if self.num_batches is not None and next_batch > self.num_batches:
+        index = state["next_batch"]
+        if self.num_batches is not None and index > self.num_batches:
             raise UserError(
-                f"the saved state is {next_batch} batches into the data, which now "
+                f"the saved state is {index} batches into the data, which now "
                 f"ends after {self.num_batches}"
             )
-        self._iterator.set_state({"next_index": next_batch})
+        self._iterator.set_state({"next_index": index})
 
     def close(self) -> None:
         """Ends the threads that read ahead. Nothing can be read afterwards."""
@@ -94,7 +99,7 @@ class Positions(grain.MapDataset):
     def __len__(self) -> int:
         return self._size
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int) -> tuple[int, int]:
         return self._number, index
 
 
@@ -128,7 +133,7 @@ class GlobalBatches(grain.MapDataset):
             return len(self._order) // self._batch_size
         return self._num_batches
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return self.slice(index)
         first = index * self._batch_size

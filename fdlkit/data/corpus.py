@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import glob as glob_patterns
 import hashlib
+import itertools
+import os
 import pathlib
 import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
@@ -53,7 +55,8 @@ class StdlibCorpus:
     """The `.py` files of the running Python's own standard library, without tests.
 
     Real text of about 10 MB that is on every machine; generated files are left out
-    too. It differs a little between versions of Python. The split is by file (see `files_of_split`).
+    too. It differs a little between versions of Python. The split is by file (see
+    `files_of_split`).
 
     Attributes:
       split: The files to train on, or those held out.
@@ -71,9 +74,7 @@ class StdlibCorpus:
         """
         root = pathlib.Path(sysconfig.get_path("stdlib"))
         files = {
-            path.relative_to(root).as_posix(): path
-            for path in root.rglob("*.py")
-            if _is_library_text(path.relative_to(root))
+            path.relative_to(root).as_posix(): path for path in _library_files(root)
         }
         if not files:
             raise UserError(
@@ -174,9 +175,14 @@ def _document(name: str, path: pathlib.Path) -> Document:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
 
 
-def _is_library_text(path: pathlib.Path) -> bool:
-    generated = path.name.startswith("_sysconfigdata")
-    return not generated and _NOT_LIBRARY_TEXT.isdisjoint(path.parts[:-1])
+def _library_files(root: pathlib.Path) -> Iterator[pathlib.Path]:
+    for folder, subfolders, names in os.walk(root):
+        # Not walked into: the packages beside the library may be many.
+        subfolders[:] = [name for name in subfolders if name not in _NOT_LIBRARY_TEXT]
+        for name in names:
+            of_this_machine = name.startswith("_sysconfigdata")
+            if name.endswith(".py") and not of_this_machine:
+                yield pathlib.Path(folder, name)
 
 
 def _folder_of(pattern: pathlib.Path) -> pathlib.Path:
@@ -195,26 +201,29 @@ def _no_match(pattern: str, root: pathlib.Path) -> UserError:
     while not there.is_dir():
         there = there.parent
     if there != folder:
-        folders = [path.name for path in there.iterdir() if path.is_dir()]
         missing = folder.relative_to(there).parts[0]
-        near = [f"{name}/" for name in suggest.nearest(missing, folders)]
         searched = f"  no folder {missing!r} in {there}"
+        folders = [path.name for path in there.iterdir() if path.is_dir()]
+        near = [f"{name}/" for name in suggest.nearest(missing, folders)]
     else:
-        names: list[str] = []
-        for path in folder.rglob("*"):
-            if path.is_file():
-                names.append(path.relative_to(folder).as_posix())
-            if len(names) == _CANDIDATES_READ:
-                break
-        wanted = pathlib.Path(pattern).expanduser().relative_to(root).as_posix()
-        near = suggest.nearest(wanted, names) or sorted(names)[:3]
+        files = itertools.islice(_files_below(folder), _CANDIDATES_READ)
+        names = sorted(path.relative_to(folder).as_posix() for path in files)
         searched = f"  searched {folder}, which holds {_count(len(names))}"
+        wanted = pathlib.PurePath(pattern).name
+        candidates = names
+        if glob_patterns.has_magic(wanted):
+            candidates = [f"*{pathlib.PurePath(name).suffix}" for name in names]
+        near = suggest.nearest(wanted, candidates) or names[:3]
     lines = [searched]
     if near:
         lines.append("  there is: " + ", ".join(near))
-    lines.append("  a relative pattern starts in the working directory; `**` is any")
-    lines[-1] += " number of folders"
+    if not pathlib.Path(pattern).expanduser().is_absolute():
+        lines.append("  a relative pattern starts in the working directory")
     return UserError(f"no file matches {pattern!r}", *lines)
+
+
+def _files_below(folder: pathlib.Path) -> Iterator[pathlib.Path]:
+    return (path for path in folder.rglob("*") if path.is_file())
 
 
 def _count(files: int) -> str:

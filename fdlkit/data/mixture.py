@@ -33,7 +33,7 @@ class Mixture:
     ]
     weights: Sequence[float]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if len(self.sources) != len(self.weights) or not self.sources:
             raise UserError(
                 f"a mixture of {len(self.sources)} sources has "

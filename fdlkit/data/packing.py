@@ -54,12 +54,14 @@ def pack(starts: np.ndarray, lengths: np.ndarray, *, row_length: int) -> PackPla
     piece_starts = starts[document] + into
     piece_lengths = np.minimum(lengths[document] - into, row_length)
 
-    # A stable sort keeps pieces of one length in the order of the corpus.
+    # A stable sort keeps pieces of one length in the order of the corpus. Those that
+    # fill a row come first and need no search.
     longest_first = np.argsort(-piece_lengths, kind="stable")
+    alone, others = np.split(longest_first, [np.sum(piece_lengths == row_length)])
     rows: list[list[int]] = []
     rows_with_room: dict[int, list[int]] = {}  # room left -> rows
     rooms: list[int] = []  # the keys above, sorted
-    for piece in longest_first.tolist():
+    for piece in others.tolist():
         length = int(piece_lengths[piece])
         fit = bisect.bisect_left(rooms, length)
         if fit < len(rooms):
@@ -78,12 +80,13 @@ def pack(starts: np.ndarray, lengths: np.ndarray, *, row_length: int) -> PackPla
         if room:
             rows_with_room[room].append(row)
 
-    order = np.array([piece for row in rows for piece in row], np.int64)
-    first_piece = np.cumsum([0, *(len(row) for row in rows)])
+    together = np.array([piece for row in rows for piece in row], np.int64)
+    order = np.concatenate([alone, together])
+    sizes = [*[1] * len(alone), *(len(row) for row in rows)]
     return PackPlan(
         starts=piece_starts[order],
         lengths=piece_lengths[order],
-        first_piece=first_piece.astype(np.int64),
+        first_piece=np.cumsum([0, *sizes], dtype=np.int64),
     )
 
 
@@ -114,7 +117,7 @@ class PackedDocuments(Source):
     _: dataclasses.KW_ONLY
     length: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.length < 1:
             raise UserError(f"length={self.length} of rows is not positive")
 

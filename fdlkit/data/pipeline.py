@@ -68,7 +68,7 @@ class Pipeline:
     remainder: Remainder = "drop"
     num_threads: int = 0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.batch_size < 1:
             raise UserError(f"batch_size={self.batch_size} is not positive")
         if self.num_epochs is not None and self.num_epochs < 1:
@@ -247,8 +247,8 @@ def _mixed(source: Any, positions: Iterator[grain.MapDataset]) -> grain.MapDatas
     """`positions`, of the flattened sources, mixed as `source` is."""
     if not isinstance(source, Mixture):
         return next(positions)
-    parts = [_mixed(part, positions) for part in source.sources]
-    return grain.MapDataset.mix(parts, weights=list(source.weights))
+    datasets = [_mixed(part, positions) for part in source.sources]
+    return grain.MapDataset.mix(datasets, weights=list(source.weights))
 
 
 def _check_same_specs(

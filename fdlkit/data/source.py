@@ -70,7 +70,7 @@ class InMemory(Source):
 
     arrays: Mapping[str, np.ndarray]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         sizes = {name: np.shape(array)[:1] for name, array in self.arrays.items()}
         if len(set(sizes.values())) != 1 or () in sizes.values():
             shapes = {name: np.shape(array) for name, array in self.arrays.items()}

@@ -10,28 +10,29 @@ import numpy as np
 
 
 class Tokenizer(Protocol):
-    """What the corpora and the trainer ask of a tokenizer.
+    """What the corpora and the trainer ask of a tokenizer."""
 
-    Attributes:
-      name: Names the vocabulary: two tokenizers with one name give the same ids
-        for the same text. It is part of the key under which token files are kept.
-      vocab_size: Ids are in `[0, vocab_size)`.
-      separator: The id that stands between documents, and for no text.
-      bytes_per_token: `[vocab]` int32, the bytes of text that each id stands for;
+    @property
+    def name(self) -> str:
+        """Names the vocabulary: tokenizers of one name give one text the same ids.
+
+        It is part of the key under which token files are kept.
+        """
+
+    @property
+    def vocab_size(self) -> int:
+        """Ids are in `[0, vocab_size)`."""
+
+    @property
+    def separator(self) -> int:
+        """The id that stands between documents, and for no text."""
+
+    @property
+    def bytes_per_token(self) -> np.ndarray:
+        """The bytes of text that each id stands for, `[vocab]` int32.
+
         0 for the separator. Bits per byte follow from it exactly.
-    """
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def vocab_size(self) -> int: ...
-
-    @property
-    def separator(self) -> int: ...
-
-    @property
-    def bytes_per_token(self) -> np.ndarray: ...
+        """
 
     def encode(self, text: str | bytes) -> np.ndarray:
         """The ids of one document's text, without separators. `[time]`"""
@@ -52,18 +53,22 @@ class ByteTokenizer:
 
     @property
     def name(self) -> str:
+        """`bytes`."""
         return "bytes"
 
     @property
     def vocab_size(self) -> int:
+        """256, the separator included."""
         return 256
 
     @property
     def separator(self) -> int:
+        """0."""
         return 0
 
     @property
     def bytes_per_token(self) -> np.ndarray:
+        """One for each id but the separator, `[vocab]` int32."""
         counts = np.ones(self.vocab_size, np.int32)
         counts[self.separator] = 0
         return counts

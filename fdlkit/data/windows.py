@@ -40,7 +40,7 @@ class TokenWindows(Source):
     _: dataclasses.KW_ONLY
     length: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.length < 1:
             raise UserError(f"length={self.length} of windows is not positive")
 

@@ -69,7 +69,7 @@ class Result:
 
     Attributes:
       step: The number of updates that its last checkpoint has.
-      finished: Whether that is `num_train_steps`.
+      finished: Whether that is `num_train_steps`, and evaluated.
       saved: Whether there is a checkpoint.
     """
 
@@ -174,6 +174,9 @@ class _Loop:
         self.state = state
         self.batches = batches
         self.step = first
+        # Where the data stands after `step` batches: the next one is read ahead, for
+        # a step that a stop may forgo.
+        self.position = batches.get_state()
         self.feed = Feed(plan.train_data.batch_size, setup.batch_sharding)
         self.votes = Votes(setup.mesh)
         # Virtual CPU devices share one thread pool: with two programs that hold
@@ -219,6 +222,7 @@ class _Loop:
             while self.step < plan.num_train_steps and not self.stop_agreed():
                 self.state, report = train_step(self.state, batch, self.votes.cast())
                 self.step += 1
+                self.position = self.batches.get_state()
                 self.reports.append((self.step, report))
                 if plan.evaluates_at(self.step):
                     self.evaluate()
@@ -229,10 +233,12 @@ class _Loop:
                     batch = self.take_batch()
                 while len(self.reports) >= self.in_flight:
                     self.settle()
+            finished = self.step >= plan.num_train_steps
         except InterruptedEvaluation:
             self.progress.say(f"evaluation of step {self.step} was interrupted")
+            finished = False
         self.save()
-        return Result(step=self.step, finished=self.step >= plan.num_train_steps)
+        return Result(step=self.step, finished=finished)
 
     def take_batch(self) -> Any:
         """The next batch, as the compiled step takes it."""
@@ -327,7 +333,7 @@ class _Loop:
         self.progress.say(f"saving step {self.step}")
         self.checkpoints.save(
             self.state,
-            self.batches.get_state(),
+            self.position,
             step=self.step,
             record=self.record,
         )

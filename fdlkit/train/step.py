@@ -125,7 +125,7 @@ def make_train_step(
         updates, opt_state = optimizer.update(grads, state.opt_state, state.params)
         params = optax.apply_updates(state.params, updates)
 
-        grad_norm = optax.global_norm(grads)
+        grad_norm = optax.tree.norm(grads)
         window = jnp.where(state.step % log_every == 0, 0.0, state.window)
         steps, loss_sum, norm_sum, elements_sum, first_nonfinite = window
         steps += 1
@@ -144,7 +144,7 @@ def make_train_step(
         step = state.step + 1
         param_norm = jax.lax.cond(
             (step % log_every == 0) | (step == num_train_steps),
-            lambda: optax.global_norm(params).astype(jnp.float32),
+            lambda: optax.tree.norm(params).astype(jnp.float32),
             lambda: jnp.float32(0),
         )
         report = jnp.stack(

@@ -1,0 +1,37 @@
+"""Benchmarks against peers: `python tools/bench.py loop`.
+
+Each compares with the peer in the same process or in turn with it, and prints ratios
+of medians with the spread of the peer against itself (A/A) beside them: a ratio that
+the A/A spread covers says nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tools.benchmarks import loop, start
+
+BENCHMARKS = {
+    "loop": (loop.main, "the training loop's own cost, beside a hand-written loop"),
+    "start": (start.main, "process start to first step, beside a hand-written program"),
+}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs one benchmark and prints its table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    commands = parser.add_subparsers(dest="name", required=True)
+    for name, (_, text) in BENCHMARKS.items():
+        command = commands.add_parser(name, help=text)
+        command.add_argument("--rounds", type=int, default=5)
+    arguments = parser.parse_args(argv)
+    BENCHMARKS[arguments.name][0](arguments.rounds)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,178 @@
+"""What the training loop costs beside a hand-written one, in one process."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from fdlkit import build
+from fdlkit.data.pipeline import Pipeline
+from fdlkit.data.source import InMemory
+from fdlkit.targets import load
+from fdlkit.train import loop as train_loop
+from fdlkit.train.checkpoints import CheckpointPolicy
+from fdlkit.train.losses import SquaredError
+from fdlkit.train.trainer import Trainer
+from tools.benchmarks import hand_written
+
+LOG_EVERY = 100
+
+
+class TinyMlp(nn.Module):
+    """About 5,000 parameters."""
+
+    @nn.compact
+    def __call__(self, x: jax.Array) -> jax.Array:
+        """`[batch, 32]` to `[batch, 32]`."""
+        return nn.Dense(32)(nn.tanh(nn.Dense(72)(x)))
+
+
+class Marks:
+    """Wall and thread seconds of the calling thread, at chosen steps."""
+
+    def __init__(self, first: int, last: int):
+        self._steps = (first, last)
+        self._times: list[tuple[float, float]] = []
+
+    def at(self, step: int) -> None:
+        """Keeps the times if the step is one of the two."""
+        if step in self._steps:
+            self._times.append((time.perf_counter(), time.thread_time()))
+
+    def per_step(self) -> tuple[float, float]:
+        """Microseconds of wall and of thread time a step between the two."""
+        (wall0, cpu0), (wall1, cpu1) = self._times
+        count = self._steps[1] - self._steps[0]
+        return (wall1 - wall0) / count * 1e6, (cpu1 - cpu0) / count * 1e6
+
+
+class MarkingProgress:
+    """Takes the marks at log points, on the loop's thread."""
+
+    def __init__(self, marks: Marks):
+        self._marks = marks
+
+    def say(self, text: str) -> None:
+        """Says nothing."""
+
+    def update(self, step: int, values: Mapping[str, float]) -> None:
+        """Keeps the times."""
+        self._marks.at(step)
+
+
+def tiny_mlp(steps: int) -> tuple[Trainer, Callable[..., Any], str]:
+    """A model whose step takes tens of microseconds: all that is left is the loop."""
+    x = np.random.default_rng(0).normal(size=(4096, 32)).astype(np.float32)
+    schedule = optax.constant_schedule(1e-3)
+    trainer = Trainer(
+        model=TinyMlp(),
+        inputs={"x": "batch.x"},
+        loss=SquaredError(),
+        train_data=Pipeline(source=InMemory({"x": x, "labels": x}), batch_size=128),
+        optimizer=optax.adam(schedule),
+        learning_rate=schedule,
+        num_train_steps=steps,
+        log_every=LOG_EVERY,
+        checkpoints=CheckpointPolicy(every=steps),
+    )
+    return trainer, lambda p, y: jnp.mean((p - y) ** 2, axis=-1), "x"
+
+
+def lm_base(steps: int) -> tuple[Trainer, Callable[..., Any], str]:
+    """`experiments/lm.py:base`, without its evaluation."""
+    cfg = load("experiments/lm.py:base").cfg
+    cfg.num_train_steps = steps
+    cfg.log_every = 10
+    cfg.checkpoints.every = steps
+    cfg.eval_data = None
+    cfg.writers = []
+    trainer = build(cfg)
+    return trainer, optax.softmax_cross_entropy_with_integer_labels, "tokens"
+
+
+def compare(name: str, make: Callable[[int], Any], steps: int, rounds: int) -> None:
+    """Prints the two loops' medians, ratios and the A/A spread."""
+    trainer, per_row_loss, argument = make(steps)
+    log_every = trainer.log_every
+    first, last = 2 * log_every, steps - log_every
+    log_cpu: list[float] = []
+    logged = train_loop._Loop.log
+
+    def timed_log(self: Any, step: int, report: Any) -> None:
+        began = time.thread_time()
+        logged(self, step, report)
+        log_cpu.append((time.thread_time() - began) * 1e6)
+
+    def ours(workdir: Path) -> tuple[float, float]:
+        marks = Marks(first, last)
+        trainer.train(workdir / "ours", progress=MarkingProgress(marks))
+        return marks.per_step()
+
+    def hand(workdir: Path) -> tuple[float, float]:
+        marks = Marks(first, last)
+        hand_written.train(
+            trainer.model,
+            trainer.train_data,
+            trainer.optimizer,
+            schedule=trainer.learning_rate,
+            per_row_loss=per_row_loss,
+            argument=argument,
+            steps=steps,
+            log_every=log_every,
+            workdir=workdir,
+            at_step=marks.at,
+        )
+        return marks.per_step()
+
+    train_loop._Loop.log = timed_log
+    results: dict[str, list[tuple[float, float]]] = {"A": [], "ours": [], "A again": []}
+    try:
+        for _ in range(rounds):
+            for key, run in (("A", hand), ("ours", ours), ("A again", hand)):
+                with tempfile.TemporaryDirectory() as folder:
+                    results[key].append(run(Path(folder)))
+    finally:
+        train_loop._Loop.log = logged
+
+    def median(key: str, column: int) -> float:
+        return statistics.median(row[column] for row in results[key])
+
+    def ratios(key: str, column: int) -> list[float]:
+        pairs = zip(results[key], results["A"], strict=True)
+        return [row[column] / base[column] for row, base in pairs]
+
+    wall = ratios("ours", 0)
+    aa = ratios("A again", 0)
+    print(f"{name}: {steps} steps, {rounds} rounds, log every {log_every}")
+    print(
+        f"  wall a step      hand {median('A', 0):9.1f} µs   "
+        f"fdlkit {median('ours', 0):9.1f} µs   "
+        f"ratio {statistics.median(wall):.3f} ({min(wall):.3f} to {max(wall):.3f})   "
+        f"A/A {statistics.median(aa):.3f} ({min(aa):.3f} to {max(aa):.3f})"
+    )
+    print(
+        f"  loop thread CPU  hand {median('A', 1):9.1f} µs   "
+        f"fdlkit {median('ours', 1):9.1f} µs   "
+        f"added {median('ours', 1) - median('A', 1):+.1f} µs   "
+        f"A/A {median('A again', 1) - median('A', 1):+.1f} µs"
+    )
+    print(
+        f"  a log event      {statistics.median(log_cpu):9.1f} µs of that thread "
+        f"(largest {max(log_cpu):.1f})"
+    )
+
+
+def main(rounds: int) -> None:
+    """Both models."""
+    compare("5 k-parameter MLP", tiny_mlp, 6000, rounds)
+    compare("lm:base", lm_base, 60, rounds)
