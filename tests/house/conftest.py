@@ -17,7 +17,7 @@ WINGS = {
     **dict.fromkeys(
         ("view", "diff", "overrides", "serialize", "targets", "graph"), "config"
     ),
-    **dict.fromkeys(("errors", "suggest"), "common"),
+    **dict.fromkeys(("errors", "suggest", "tracebacks"), "common"),
     "": "face",
 }
 
