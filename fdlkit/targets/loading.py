@@ -74,7 +74,7 @@ def load(target: str, *, allow: Sequence[str] = ()) -> LoadedTarget:
     file = pathlib.Path(getattr(module, "__file__", None) or spelt.where)
     if file.suffix != ".py":
         raise UserError(
-            f"module '{spelt.where}' is not a Python file, so there are no configs in it"
+            f"module '{spelt.where}' is not a Python file, so it holds no configs"
         )
     function = _function(module, file, spelt)
     cfg = _call(function, _arguments(function, spelt, module), spelt)
