@@ -8,6 +8,7 @@ import os
 import tokenize
 from typing import Literal
 
+from fdlkit import tracebacks
 from fdlkit.errors import UserError
 
 _CONFIG_TYPES = {"Config", "Partial", "ArgFactory", "Buildable"}
@@ -65,7 +66,8 @@ def syntax_error_lines(
     error: SyntaxError, path: str | os.PathLike[str]
 ) -> tuple[str, ...]:
     """`file:line: message`, the line of code, and a caret under the column."""
-    what = f"{error.filename or os.fspath(path)}:{error.lineno}: {error.msg}"
+    file = tracebacks.shown_path(error.filename or path)
+    what = f"{file}:{error.lineno}: {error.msg}"
     if not error.text:
         return (what,)
     code = error.text.rstrip("\n")
