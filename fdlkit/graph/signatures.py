@@ -14,6 +14,9 @@ from fiddle import signatures as fiddle_signatures
 
 MISSING: Any = dataclasses.MISSING
 
+# The kinds of parameters that are set by name.
+BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
 
 @dataclasses.dataclass(frozen=True)
 class Parameter:
@@ -45,15 +48,11 @@ def parameters(fn_or_cls: Callable[..., Any]) -> dict[str, Parameter]:
     names pass too). So are `parent` and `name` of a Flax module: a module's place is
     the field that holds it.
     """
-    by_name = (
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        inspect.Parameter.KEYWORD_ONLY,
-    )
     not_ours = hidden(fn_or_cls)
     return {
         name: parameter
         for name, parameter in all_parameters(fn_or_cls).items()
-        if parameter.kind in by_name and name not in not_ours
+        if parameter.kind in BY_NAME and name not in not_ours
     }
 
 

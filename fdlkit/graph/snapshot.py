@@ -31,6 +31,7 @@ from fdlkit.graph.model import (
 )
 from fdlkit.graph.paths import PathKey
 from fdlkit.graph.references import Reference
+from fdlkit.graph.table import Table
 
 _KINDS: dict[type, Kind] = {
     fdl.Config: "config",
@@ -48,8 +49,6 @@ _KINDS: dict[type, Kind] = {
 }
 
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-
-_IMMUTABLE = frozenset({"tuple", "namedtuple", "frozenset", "reference"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,14 +97,16 @@ class _Blank:
 
 class _Camera:
     def __init__(self) -> None:
-        self.nodes: list[Node] = []
+        self._table = Table()
         self.originals: list[Any] = []
         self._names = names.Names()
         # By id, with the object itself so that its id stays its own.
         self._done: dict[int, tuple[Any, Value]] = {}
-        self._values: dict[tuple[object, ...], int] = {}
-        self._holds_reference: set[int] = set()
         self._blanks: dict[int, tuple[Any, _Blank]] = {}
+
+    @property
+    def nodes(self) -> list[Node]:
+        return self._table.nodes
 
     def value(self, whole: Any) -> Value:
         """The form of one value and of all that is below it."""
@@ -153,31 +154,9 @@ class _Camera:
             node = self._buildable(value, children)
         else:
             node = self._container(value, children)
-        links = [a.value.node for a in node.arguments if isinstance(a.value, Link)]
-        holds_reference = any(
-            self.nodes[n].kind == "reference" or n in self._holds_reference
-            for n in links
-        )
-        # A reference means what its place makes it mean, so that two equal tuples with
-        # references in them are not interchangeable. References themselves are.
-        is_value = (
-            node.kind in _IMMUTABLE
-            and all(self.nodes[n].is_value for n in links)
-            and (node.kind == "reference" or not holds_reference)
-        )
-        number = len(self.nodes)
-        if is_value:
-            elements = tuple((a.key, a.value) for a in node.arguments)
-            number = self._values.setdefault(
-                (node.kind, node.callable, elements), number
-            )
-            if number < len(self.nodes):
-                return Link(number)
-            node = dataclasses.replace(node, is_value=True)
-        if holds_reference and not node.is_buildable:
-            self._holds_reference.add(number)
-        self.nodes.append(node)
-        self.originals.append(value)
+        number = self._table.add(node)
+        if len(self.nodes) > len(self.originals):
+            self.originals.append(value)
         return Link(number)
 
     def _container(self, value: Any, children: list[tuple[PathKey, Any]]) -> Node:

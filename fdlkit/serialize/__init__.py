@@ -1,0 +1,1 @@
+"""Configs as JSON: written whole or not at all, read without importing anything."""

@@ -1,0 +1,200 @@
+"""From JSON text to a config, calling nothing and resolving only what is allowed."""
+
+from __future__ import annotations
+
+import enum
+import importlib
+import inspect
+import sys
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from fdlkit import suggest
+from fdlkit.errors import UserError
+from fdlkit.graph import names, paths, signatures
+from fdlkit.graph.model import UNKNOWN, DType, Graph, Leaf, Member, Symbol
+from fdlkit.graph.places import Places
+from fdlkit.graph.restore import restore
+from fdlkit.serialize.allowed import DTYPES, NAMES, OWN_PACKAGES
+from fdlkit.serialize.reading import read
+
+Held = Symbol | Member | DType
+
+
+def loads(text: str, allow: Collection[str] = ()) -> Any:
+    """The config that `dumps` wrote.
+
+    Args:
+      text: What `dumps` returned.
+      allow: Modules whose functions and classes may be used besides those that
+        fdlkit lists: `["experiments.lm"]`. Exact names; neither a module's submodules
+        nor what it imports from elsewhere are allowed with it.
+
+    Returns:
+      A new config. Nothing in it has been called.
+
+    Raises:
+      UserError: The text is damaged, or uses a name that is not allowed, is not there
+        or has lost a parameter. All such names are listed, with where they are used.
+    """
+    graph = read(text)
+    lookup = _Lookup(allow)
+    problems = list(_problems(graph, lookup))
+    if problems:
+        lines = [f"  {path}: {problem}" for path, problem in problems]
+        if lookup.refused:
+            flags = ", ".join(f"--allow={name}" for name in sorted(lookup.refused))
+            lines.append(f"allow a module of your own with --allow=PKG.MOD: {flags}")
+        raise UserError("this JSON cannot be loaded", *lines)
+    return restore(graph, lookup.resolve)
+
+
+def _problems(graph: Graph, lookup: _Lookup) -> Iterator[tuple[str, str]]:
+    places = Places(graph)
+    if isinstance(graph.root, Leaf):
+        for problem in lookup.problems(graph.root.value):
+            yield paths.ROOT, problem
+    for number in places.order:
+        node = graph.nodes[number]
+        here = places.path(number)
+        at = paths.format(here)
+        for problem in lookup.problems(node.type):
+            yield at, problem
+        is_unknown = False
+        for problem in lookup.problems(node.callable):
+            is_unknown = True
+            yield at, problem
+        if node.callable is not None and node.is_buildable and not is_unknown:
+            keys = [argument.key for argument in node.arguments]
+            for problem in _unknown_parameters(lookup.resolve(node.callable), keys):
+                yield at, problem
+        for argument in node.arguments:
+            below = paths.format((*here, argument.key))
+            held = argument.value.value if isinstance(argument.value, Leaf) else None
+            key = argument.key.value if isinstance(argument.key, paths.Key) else None
+            for one in (held, key, *argument.tags):
+                for problem in lookup.problems(one):
+                    yield below, problem
+
+
+def _unknown_parameters(called: Any, keys: list[paths.PathKey]) -> Iterator[str]:
+    if not callable(called):
+        yield f"{called!r} cannot be called"
+        return
+    if signatures.takes_any(called):
+        return
+    known = [
+        parameter.name
+        for parameter in signatures.all_parameters(called).values()
+        if parameter.kind in signatures.BY_NAME
+    ]
+    for key in keys:
+        if isinstance(key, str) and key not in known:
+            hint = suggest.hint(key, known)
+            yield f"no parameter '{key}'" + (f", {hint}" if hint else "")
+
+
+class _Lookup:
+    """Looks names up, each once, under the rules of what is allowed."""
+
+    def __init__(self, allow: Collection[str]):
+        self._allow = frozenset(allow)
+        self._found: dict[Held, Any] = {}
+        self._wrong: dict[Held, str] = {}
+        # Modules that a user might allow: neither Python's own nor those with a list.
+        self.refused: set[str] = set()
+
+    def problems(self, held: Any) -> Iterator[str]:
+        """Why a name cannot be used; nothing for one that can, or for no name."""
+        if not isinstance(held, Symbol | Member | DType):
+            return
+        if isinstance(held, Symbol) and held.live is not UNKNOWN:
+            return
+        if held not in self._found and held not in self._wrong:
+            try:
+                self._found[held] = self._look_up(held)
+            except _NotUsableError as error:
+                self._wrong[held] = str(error)
+        if held in self._wrong:
+            yield self._wrong[held]
+
+    def resolve(self, held: Held) -> Any:
+        """What a name leads to; one that `problems` has found good."""
+        if isinstance(held, Symbol) and held.live is not UNKNOWN:
+            return held.live
+        return self._found[held]
+
+    def _look_up(self, held: Held) -> Any:
+        if isinstance(held, DType):
+            return _dtype(held.name)
+        if isinstance(held, Symbol):
+            return self._symbol(held)
+        found = self._symbol(held.enum)
+        if not (inspect.isclass(found) and issubclass(found, enum.Enum)):
+            raise _NotUsableError(f"{held.enum.name} is no enum")
+        if held.name in found.__members__:
+            return found[held.name]
+        hint = suggest.hint(held.name, found.__members__)
+        raise _NotUsableError(
+            f"{held.enum.name} has no member '{held.name}'"
+            + (f", {hint}" if hint else "")
+        )
+
+    def _symbol(self, symbol: Symbol) -> Any:
+        if not self._is_allowed(symbol):
+            package = symbol.module.partition(".")[0]
+            if package not in sys.stdlib_module_names and symbol.module not in NAMES:
+                self.refused.add(symbol.module)
+            raise _NotUsableError(f"{symbol.module}:{symbol.qualname} is not allowed")
+        try:
+            found: Any = importlib.import_module(symbol.module)
+        except ImportError as error:
+            raise _NotUsableError(
+                f"{symbol.module} cannot be imported: {error}"
+            ) from None
+        at = symbol.module
+        for part in symbol.qualname.split("."):
+            if found is not sys.modules[symbol.module] and not inspect.isclass(found):
+                raise _NotUsableError(f"{at} is no class, to have '{part}' in it")
+            if part not in dir(found):
+                hint = suggest.hint(part, dir(found))
+                raise _NotUsableError(
+                    f"{at} has no '{part}'" + (f", {hint}" if hint else "")
+                )
+            found, at = getattr(found, part), f"{at}.{part}"
+        if inspect.ismodule(found):
+            raise _NotUsableError(f"{at} is a module")
+        # What a module imported from elsewhere answers to its own name, not to this.
+        own = names.find(found)
+        if own != symbol:
+            really = f", it is {own.module}:{own.qualname}" if own else ""
+            raise _NotUsableError(f"{at} is not defined there{really}")
+        return found
+
+    def _is_allowed(self, symbol: Symbol) -> bool:
+        if symbol.module in self._allow:
+            return True
+        if symbol.qualname in NAMES.get(symbol.module, ()):
+            return True
+        is_private = any(part.startswith("_") for part in symbol.name.split("."))
+        return not is_private and any(
+            symbol.module == package or symbol.module.startswith(f"{package}.")
+            for package in OWN_PACKAGES
+        )
+
+
+class _NotUsableError(Exception):
+    """A name that is not allowed, or that leads to nothing that can be used."""
+
+
+def _dtype(name: str) -> Any:
+    if name not in DTYPES:
+        raise _NotUsableError(f"no dtype '{name}'")
+    import numpy
+
+    try:
+        return numpy.dtype(name)
+    except TypeError:  # bfloat16 and the float8 family are not NumPy's own
+        import ml_dtypes
+
+        return numpy.dtype(getattr(ml_dtypes, name))

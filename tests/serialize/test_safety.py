@@ -1,0 +1,184 @@
+"""A file from elsewhere imports nothing and calls nothing that was not allowed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from fdlkit.errors import UserError
+from fdlkit.serialize.loading import loads
+from fdlkit.serialize.reading import read
+
+
+def text(*nodes, root=None):
+    root = {"node": len(nodes) - 1} if root is None else root
+    return json.dumps({"schema": "fdlkit.config/1", "root": root, "nodes": list(nodes)})
+
+
+def config(name, **arguments):
+    return {"kind": "config", "callable": name, "arguments": arguments}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "os:system", "posix:system", "subprocess:Popen", "builtins:eval",
+        "builtins:exec", "builtins:open", "builtins:__import__", "shutil:rmtree",
+        "importlib:import_module", "numpy.testing:runstring", "numpy:memmap",
+        "numpy:save", "flax.io:rmtree", "jax:pure_callback", "pickle:loads",
+        "optax:jax.pure_callback", "optax:chex", "fdlkit.errors:UserError",
+        "fdlkit.nn:_private", "fdlkit.data._files:read", "fiddle:build",
+        "optax._src.alias:adamw", "functools:partial",
+    ],
+)  # fmt: skip
+def test_a_name_that_is_not_listed_is_refused_with_its_path(name):
+    with pytest.raises(UserError) as refused:
+        loads(
+            text(
+                config("builtins:dict", b=1),
+                config("builtins:dict", x={"node": 0}, y={"symbol": name}),
+            )
+        )
+    assert refused.value.lines[:2] == (
+        "this JSON cannot be loaded",
+        f"  y: {name} is not allowed",
+    )
+
+
+def test_refused_modules_are_not_imported():
+    adam = config("optax:adam", learning_rate={"symbol": "wave:open"})
+    hostile = text(config("antigravity:fly", x=1), adam)
+    program = (
+        "import sys\n"
+        "from fdlkit.errors import UserError\n"
+        "from fdlkit.serialize.loading import loads\n"
+        "from fdlkit.serialize.reading import read\n"
+        f"text = {hostile!r}\n"
+        "before = set(sys.modules)\n"
+        "read(text)\n"
+        "assert set(sys.modules) == before, set(sys.modules) - before\n"
+        "try: loads(text)\n"
+        "except UserError: pass\n"
+        "assert not {'antigravity', 'wave'} & set(sys.modules)\n"
+    )
+    subprocess.run(
+        [sys.executable, "-c", program],
+        env={"PYTHONPATH": ":".join(sys.path)},
+        check=True,
+    )
+
+
+def test_an_allowed_module_lends_no_name_that_it_imported():
+    for name in ("tests.serialize.lender:system", "tests.serialize.lender:os.system"):
+        with pytest.raises(UserError, match=r"not defined there|is no class"):
+            loads(text(config(name)), allow=["tests.serialize.lender"])
+    with pytest.raises(UserError, match="is a module"):
+        loads(
+            text(config("builtins:dict", x={"symbol": "tests.serialize.lender:os"})),
+            allow=["tests.serialize.lender"],
+        )
+    made = loads(
+        text(config("tests.serialize.lender:make")), allow=["tests.serialize.lender"]
+    )
+    assert made.__fn_or_cls__.__name__ == "make"
+
+
+def test_allowing_a_module_does_not_allow_what_is_below_it():
+    with pytest.raises(UserError, match="is not allowed"):
+        loads(
+            text(config("tests.serialize.lender:make")),
+            allow=["tests", "tests.serialize"],
+        )
+
+
+def test_all_problems_are_reported_together_with_how_to_allow():
+    with pytest.raises(UserError) as refused:
+        loads(
+            text(
+                config("optax:adamm"),
+                config("my.models:Net"),
+                config("optax:adamw", learning_rat=1.0),
+                config(
+                    "builtins:dict",
+                    a={"node": 0},
+                    b={"node": 1},
+                    c={"node": 2},
+                    d={"dtype": "bfloat61"},
+                ),
+            )
+        )
+    assert refused.value.lines == (
+        "this JSON cannot be loaded",
+        "  d: no dtype 'bfloat61'",
+        "  a: optax:adamm is not allowed",
+        "  b: my.models:Net is not allowed",
+        "  c: no parameter 'learning_rat', did you mean 'learning_rate'?",
+        "allow a module of your own with --allow=PKG.MOD: --allow=my.models",
+    )
+
+
+def listed(*elements):
+    return {"kind": "list", "elements": list(elements)}
+
+
+def called(**parts):
+    return {"kind": "config", "callable": "a:b", "arguments": {}} | parts
+
+
+def reference(**arguments):
+    return {"kind": "reference", "arguments": arguments}
+
+
+HEAD = '{"schema": "fdlkit.config/1", '
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        "",
+        "[]",
+        "{}",
+        "nonsense",
+        "[" * 100_000,
+        '{"schema": "fdlkit.config/2", "root": 1, "nodes": []}',
+        HEAD + '"root": NaN, "nodes": []}',
+        HEAD + '"root": 1, "root": 2, "nodes": []}',
+        HEAD + '"root": 1}',
+        text(root={"node": 0}),
+        text(3),
+        text({"kind": "lisp", "elements": []}),
+        text({"kind": "custom", "elements": []}),
+        text({"kind": "list"}),
+        text(listed({"node": 0})),
+        text(listed({"node": 1}), listed()),
+        text(listed({"node": -1})),
+        text(listed(), listed({"node": False})),
+        text(listed({"symbol": "os.system"})),
+        text(listed({"symbol": "os:"})),
+        text(listed({"bytes": "!"})),
+        text(listed({"float": "1"})),
+        text(listed([1])),
+        text({"kind": "config", "arguments": {}}),
+        text(called(extra=1)),
+        text(called(arguments=[])),
+        text(called(tags=[["x"]])),
+        text(called(tags=[[{}, []]])),
+        text(called(type="a:b")),
+        text(called(positional=[["x", 1]])),
+        text(called(positional=[[0, 1], [0, 2]])),
+        text({"kind": "dict", "items": [[1]]}),
+        text({"kind": "dict", "items": [[[1], 2]]}),
+        text({"kind": "dict", "items": [[1, 2], [1, 3]]}),
+        text(reference(path="a..b")),
+        text(reference(path=3)),
+        text(reference(operator="**", left=1, right=2)),
+        text(reference(operator="+", left=1)),
+    ],
+)
+def test_a_damaged_file_is_refused_in_words(damaged):
+    with pytest.raises(UserError) as refused:
+        read(damaged)
+    assert refused.value.lines[0].startswith("this ")
