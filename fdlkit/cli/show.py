@@ -38,12 +38,10 @@ def flags() -> VerbFlags:
 def run(parsed: Parsed) -> int:
     """Shows the target; 0."""
     target = flags().one(parsed)
+    text = (
+        _listing(target, parsed) if target.endswith(".py") else _config(target, parsed)
+    )
     out = parsed.values["out"]
-    colored = out is None and use_color(parsed.values["color"], sys.stdout, os.environ)
-    if target.endswith(".py"):
-        text = _listing(target, parsed)
-    else:
-        text = _config(target, parsed, colored=colored)
     if out is None:
         print(text)
     else:
@@ -65,16 +63,23 @@ def use_color(asked: str, stream: TextIO, environment: Mapping[str, str]) -> boo
     return stream.isatty() and environment.get("TERM") != "dumb"
 
 
+def line_width(stream: TextIO, environment: Mapping[str, str]) -> int | None:
+    """How wide a line may be: COLUMNS, else the terminal's width, else unlimited."""
+    if not stream.isatty() and not environment.get("COLUMNS"):
+        return None
+    return shutil.get_terminal_size().columns
+
+
 def _listing(target: str, parsed: Parsed) -> str:
     """What is in a file, which is not imported for it."""
-    from fdlkit.targets import listing
+    from fdlkit.targets import listing, modules
 
     if parsed.changes:
         raise UserError(
             f"'{target}' names a file, and overrides are for a config of it",
             f"  fdlkit show {target}    lists its configs",
         )
-    entries = listing.list_configs(pathlib.Path(target).expanduser())
+    entries = listing.list_configs(modules.existing(pathlib.Path(target).expanduser()))
     if parsed.values["format"] == "json":
         listed = [
             {
@@ -102,7 +107,7 @@ def _call(entry: Entry) -> str:
     return f"{entry.name}({entry.parameters})" if entry.parameters else entry.name
 
 
-def _config(target: str, parsed: Parsed, *, colored: bool) -> str:
+def _config(target: str, parsed: Parsed) -> str:
     from fdlkit.cli.targets import load_overridden
     from fdlkit.graph.snapshot import snapshot
     from fdlkit.serialize.writing import dumps
@@ -121,12 +126,14 @@ def _config(target: str, parsed: Parsed, *, colored: bool) -> str:
         return dumps(cfg).rstrip("\n")
     from fdlkit.view import tree
 
+    rows = tree.tree(graph, depth=parsed.values["depth"])
+    if parsed.values["out"] is not None:
+        return tree.render(rows).rstrip("\n")
     return tree.render(
-        graph,
-        depth=parsed.values["depth"],
-        width=shutil.get_terminal_size().columns,
-        color=colored,
-    )
+        rows,
+        color=use_color(parsed.values["color"], sys.stdout, os.environ),
+        width=line_width(sys.stdout, os.environ),
+    ).rstrip("\n")
 
 
 def _write(path: pathlib.Path, text: str) -> None:
