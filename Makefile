@@ -21,7 +21,9 @@ STAMP := $(VENV)/.made-from-lock-$(MINOR)
 
 # uv installs the lock in seconds where pip takes most of a minute; pip will do.
 # `make setup UV=` is the way to pip where there is a uv.
-UV ?= $(shell uv --version >/dev/null 2>&1 && command -v uv)
+ifndef UV
+UV := $(shell uv --version >/dev/null 2>&1 && command -v uv)
+endif
 
 # Backing the heap with huge pages makes training on a CPU about a quarter faster.
 # Where the C library or the kernel does not have them, this does nothing.
@@ -40,7 +42,7 @@ setup: $(STAMP) ## make .venv from the lock file, with fdlkit installed in it
 
 $(STAMP): $(LOCK) pyproject.toml
 ifneq ($(UV),)
-	$(UV) venv --quiet --clear --python $(PYTHON) $(VENV)
+	UV_VENV_CLEAR=1 $(UV) venv --quiet --python $(PYTHON) $(VENV)
 	VIRTUAL_ENV=$(VENV) $(UV) pip sync --quiet --require-hashes $(LOCK)
 	VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet --no-deps --no-build-isolation \
 	  --editable .

@@ -1,4 +1,5 @@
-"""fdlkit: see, trust, compare, keep, eject and run Fiddle experiments in JAX.
+"""
+fdlkit: see, trust, compare, keep, eject and run Fiddle experiments in JAX.
 
 The names below are imported when they are first used: importing `fdlkit` alone costs
 nothing, and a program that only reads JSON never loads JAX.
@@ -14,21 +15,21 @@ if TYPE_CHECKING:
     from fdlkit.graph.equality import equal as equal
     from fdlkit.graph.references import ref as ref
     from fdlkit.graph.snapshot import snapshot as snapshot
-    from fdlkit.serialize import dumps as dumps
-    from fdlkit.serialize import loads as loads
-    from fdlkit.serialize import read as read
-    from fdlkit.targets import load as load
+    from fdlkit.serialize.loading import loads as loads
+    from fdlkit.serialize.reading import read as read
+    from fdlkit.serialize.writing import dumps as dumps
+    from fdlkit.targets.loading import load as load
 
     __version__: str
 
 # Public name to the module that defines it.
 _HOMES = {
     "build": "fdlkit.graph.build",
-    "dumps": "fdlkit.serialize",
+    "dumps": "fdlkit.serialize.writing",
     "equal": "fdlkit.graph.equality",
-    "load": "fdlkit.targets",
-    "loads": "fdlkit.serialize",
-    "read": "fdlkit.serialize",
+    "load": "fdlkit.targets.loading",
+    "loads": "fdlkit.serialize.loading",
+    "read": "fdlkit.serialize.reading",
     "ref": "fdlkit.graph.references",
     "snapshot": "fdlkit.graph.snapshot",
 }

@@ -20,10 +20,17 @@ def own_frames(error: BaseException) -> tuple[str, ...]:
     shown = [frame for frame in frames if _is_users(frame.filename)]
     lines = ["  ..."] if len(shown) > _FRAMES_SHOWN else []
     for frame in shown[-_FRAMES_SHOWN:]:
-        lines.append(f"  {frame.filename}:{frame.lineno} in {frame.name}")
+        lines.append(f"  {shown_path(frame.filename)}:{frame.lineno} in {frame.name}")
         if frame.line:
             lines.append(f"    {frame.line}")
     return tuple(lines)
+
+
+def shown_path(path: str | os.PathLike[str]) -> str:
+    """The path as a person would type it here: relative if it is below this folder."""
+    path = os.fspath(path)
+    here = os.path.join(os.getcwd(), "")
+    return path.removeprefix(here)
 
 
 def _is_users(filename: str) -> bool:

@@ -17,7 +17,7 @@ from fdlkit import suggest
 from fdlkit.errors import UserError
 
 if TYPE_CHECKING:
-    from fdlkit.overrides import Override
+    from fdlkit.overrides.apply import Override
 
 OverrideKind = Literal["set", "tag", "fiddler"]
 
@@ -41,13 +41,13 @@ class Parsed:
     @property
     def overrides(self) -> tuple[Override, ...]:
         """The changes as values that `fdlkit.overrides.apply` takes."""
-        from fdlkit.overrides import Override
+        from fdlkit.overrides.apply import Override
 
         return tuple(Override(kind, text) for kind, text in self.changes)
 
 
 class VerbFlags:
-    """The flags of one verb; each verb makes its own.
+    """The flags of one verb that takes a target; each verb makes its own.
 
     Example:
       flags = VerbFlags("show", "TARGET")
@@ -55,44 +55,54 @@ class VerbFlags:
       parsed = flags.parse(argv)
     """
 
-    def __init__(self, verb: str, arguments: str = "", *, overrides: bool = True):
+    def __init__(self, verb: str, arguments: str = ""):
         self.verb = verb
         self.arguments = arguments
         self._values = flags.FlagValues()
         self._values.set_gnu_getopt(True)
         self._changes: list[tuple[OverrideKind, str]] = []
         self._usage: dict[str, tuple[str, str]] = {}
-        if overrides:
-            self._override("fdl_set", "set", "PATH=VALUE", "set an argument")
-            self._override("fdl_tag", "tag", "TAG=VALUE", "set what carries a tag")
-            self._override(
-                "fdl_fiddler", "fiddler", "NAME(...)", "let a function edit the config"
-            )
+        self._override("fdl_set", "set", "PATH=VALUE", "set an argument")
+        self._override("fdl_tag", "tag", "TAG=VALUE", "set what carries a tag")
+        self._override(
+            "fdl_fiddler", "fiddler", "NAME(...)", "let a function edit the config"
+        )
+        self.multi(
+            "allow",
+            "a module whose names a JSON target may use; may be repeated",
+            metavar="MODULE",
+        )
 
-    def string(self, name: str, default: str | None, text: str, *, metavar: str):
+    def string(
+        self, name: str, default: str | None, text: str, *, metavar: str
+    ) -> None:
         """Defines `--name=METAVAR`."""
         flags.DEFINE_string(name, default, text, flag_values=self._values)
         self._usage[name] = f"--{name}={metavar}", text
 
-    def integer(self, name: str, default: int | None, text: str, *, metavar: str):
+    def integer(
+        self, name: str, default: int | None, text: str, *, metavar: str
+    ) -> None:
         """Defines `--name=METAVAR`, a number that is not negative."""
         flags.DEFINE_integer(
             name, default, text, lower_bound=0, flag_values=self._values
         )
         self._usage[name] = f"--{name}={metavar}", text
 
-    def boolean(self, name: str, text: str):
+    def boolean(self, name: str, text: str) -> None:
         """Defines `--name`, off by default."""
         flags.DEFINE_bool(name, False, text, flag_values=self._values)
         self._usage[name] = f"--{name}", text
 
-    def choice(self, name: str, default: str, text: str, *, choices: Sequence[str]):
+    def choice(
+        self, name: str, default: str, text: str, *, choices: Sequence[str]
+    ) -> None:
         """Defines `--name=A|B`."""
         flags.DEFINE_string(name, default, text, flag_values=self._values)
         self._values[name].parser = _ChoiceParser(name, choices)
         self._usage[name] = f"--{name}={'|'.join(choices)}", text
 
-    def multi(self, name: str, text: str, *, metavar: str):
+    def multi(self, name: str, text: str, *, metavar: str) -> None:
         """Defines `--name=METAVAR`, any number of times."""
         flags.DEFINE_multi_string(name, [], text, flag_values=self._values)
         self._usage[name] = f"--{name}={metavar}", text
@@ -108,7 +118,7 @@ class VerbFlags:
             positional = self._values(["fdlkit", *map(_underscored, expanded)])[1:]
         except flags.UnrecognizedFlagError as error:
             raise self._unknown(error.flagname) from error
-        except flags.Error as error:
+        except (flags.Error, ValueError) as error:  # ValueError: `--noflag=value`
             raise UserError(
                 f"fdlkit {self.verb}: {error}", f"  fdlkit {self.verb} --help"
             ) from error
@@ -149,19 +159,25 @@ class VerbFlags:
             lines += [" " * margin + more for more in body[1:]]
         return "\n".join(lines)
 
-    def _override(self, name: str, kind: OverrideKind, metavar: str, text: str):
+    def _override(self, name: str, kind: OverrideKind, metavar: str, text: str) -> None:
         flags.DEFINE_flag(_OverrideFlag(name, kind, text, self._changes), self._values)
         self._usage[name] = f"--{name}={metavar}", f"{text}; may be repeated"
 
     def _unknown(self, name: str) -> UserError:
-        hint = suggest.hint(name, [n.replace("_", "_") for n in self._usage])
-        near = [f"  {hint.replace(chr(39), chr(39) + '--', 1)}"] if hint else []
-        parameter = [] if near else [f"  to set a parameter: --fdl_set={name}=VALUE"]
+        near = suggest.nearest(name, self._usage, n=1)
+        if near:
+            lines = [f"  {suggest.did_you_mean(f'--{near[0]}')}"]
+        else:
+            lines = [f"  to set a parameter: --fdl_set={name}=VALUE"]
         return UserError(
             f"fdlkit {self.verb} has no flag '--{name}'",
-            *near,
-            *parameter,
-            f"  flags: {', '.join(f'--{flag}' for flag in self._usage)}",
+            *lines,
+            *textwrap.wrap(
+                f"flags: {', '.join(f'--{flag}' for flag in self._usage)}",
+                width=80,
+                initial_indent="  ",
+                subsequent_indent="    ",
+            ),
         )
 
 

@@ -83,9 +83,7 @@ def _dispatch(arguments: list[str]) -> int:
         print(_overview())
         return 0
     if name == "--version":
-        import fdlkit
-
-        print(f"fdlkit {fdlkit.__version__}")
+        print(f"fdlkit {_version()}")
         return 0
     verb = next((verb for verb in VERBS if verb.name == name), None)
     if verb is None:
@@ -98,6 +96,18 @@ def _dispatch(arguments: list[str]) -> int:
         print(flags.help(f"{verb.summary[0].upper()}{verb.summary[1:]}.", width))
         return 0
     return module.run(flags.parse(rest))
+
+
+def _version() -> str:
+    from importlib import metadata
+
+    try:
+        return metadata.version("fdlkit")
+    except metadata.PackageNotFoundError as error:
+        raise UserError(
+            "fdlkit is not installed here, so it has no version",
+            "  it runs from its sources; make setup installs it",
+        ) from error
 
 
 def _overview() -> str:

@@ -1,3 +1,143 @@
-"""`fdlkit show TARGET`."""
+"""`fdlkit show TARGET`: a config as a tree or JSON; of a bare file, what is in it."""
 
 from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TextIO
+
+from fdlkit.cli.flags import Parsed, VerbFlags
+from fdlkit.errors import UserError
+
+if TYPE_CHECKING:
+    from fdlkit.graph.model import Graph
+    from fdlkit.targets.listing import Entry
+
+LISTING_SCHEMA = "fdlkit.configs/1"
+
+
+def flags() -> VerbFlags:
+    """The flags of the verb."""
+    flags = VerbFlags("show", "TARGET")
+    flags.choice("format", "tree", "what is written", choices=("tree", "json"))
+    flags.string("out", None, "write to a file instead of stdout", metavar="FILE")
+    flags.integer("depth", None, "show N levels of nodes", metavar="N")
+    flags.choice(
+        "color",
+        "auto",
+        "whether to colour; auto: on a terminal",
+        choices=("auto", "always", "never"),
+    )
+    return flags
+
+
+def run(parsed: Parsed) -> int:
+    """Shows the target; 0."""
+    target = flags().one(parsed)
+    text = (
+        _listing(target, parsed) if target.endswith(".py") else _config(target, parsed)
+    )
+    out = parsed.values["out"]
+    if out is None:
+        print(text)
+    else:
+        _write(pathlib.Path(out), text)
+    return 0
+
+
+def use_color(asked: str, stream: TextIO, environment: Mapping[str, str]) -> bool:
+    """Whether to colour: as asked, else as the environment says, else on a terminal.
+
+    An empty `NO_COLOR` or `FORCE_COLOR` says nothing.
+    """
+    if asked != "auto":
+        return asked == "always"
+    if environment.get("NO_COLOR"):
+        return False
+    if environment.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and environment.get("TERM") != "dumb"
+
+
+def line_width(stream: TextIO, environment: Mapping[str, str]) -> int | None:
+    """How wide a line may be: COLUMNS, else the terminal's width, else unlimited."""
+    if not stream.isatty() and not environment.get("COLUMNS"):
+        return None
+    return shutil.get_terminal_size().columns
+
+
+def _listing(target: str, parsed: Parsed) -> str:
+    """What is in a file, which is not imported for it."""
+    from fdlkit.targets import listing, modules
+
+    if parsed.changes:
+        raise UserError(
+            f"'{target}' names a file, and overrides are for a config of it",
+            f"  fdlkit show {target}    lists its configs",
+        )
+    entries = listing.list_configs(modules.existing(pathlib.Path(target).expanduser()))
+    if parsed.values["format"] == "json":
+        listed = [
+            {
+                "name": entry.name,
+                "kind": entry.kind,
+                "parameters": entry.parameters,
+                "summary": entry.summary,
+                "line": entry.line,
+            }
+            for entry in entries
+        ]
+        return json.dumps(
+            {"schema": LISTING_SCHEMA, "file": target, "configs": listed}, indent=2
+        )
+    if not entries:
+        return f"{target} has neither configs nor fiddlers"
+    width = max(len(_call(entry)) for entry in entries)
+    return "\n".join(
+        f"{entry.kind:<7}  {_call(entry):<{width}}  {entry.summary}".rstrip()
+        for entry in entries
+    )
+
+
+def _call(entry: Entry) -> str:
+    return f"{entry.name}({entry.parameters})" if entry.parameters else entry.name
+
+
+def _config(target: str, parsed: Parsed) -> str:
+    from fdlkit.cli.targets import load_overridden
+    from fdlkit.graph.snapshot import snapshot
+    from fdlkit.serialize.writing import dumps
+    from fdlkit.targets import loading
+
+    # A JSON file is shown by its names alone; only overrides need what they name.
+    graph: Graph | None = None
+    if not parsed.changes:
+        graph = loading.read_graph(target)
+    if graph is not None:
+        cfg = graph
+    else:
+        cfg = load_overridden(target, parsed).cfg
+        graph = snapshot(cfg)
+    if parsed.values["format"] == "json":
+        return dumps(cfg).rstrip("\n")
+    from fdlkit.view import tree
+
+    rows = tree.tree(graph, depth=parsed.values["depth"])
+    if parsed.values["out"] is not None:
+        return tree.render(rows).rstrip("\n")
+    return tree.render(
+        rows,
+        color=use_color(parsed.values["color"], sys.stdout, os.environ),
+        width=line_width(sys.stdout, os.environ),
+    ).rstrip("\n")
+
+
+def _write(path: pathlib.Path, text: str) -> None:
+    try:
+        path.write_text(f"{text}\n", encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}") from error

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Sequence
 
 from fdlkit.cli.flags import Parsed
-from fdlkit.overrides import apply
-from fdlkit.targets import LoadedTarget, load
+from fdlkit.overrides.apply import apply
+from fdlkit.targets.loading import LoadedTarget, load
 
 
-def load_overridden(
-    target: str, parsed: Parsed, *, allow: Sequence[str] = ()
-) -> LoadedTarget:
+def load_overridden(target: str, parsed: Parsed) -> LoadedTarget:
     """The target with the command line's overrides applied to its config."""
-    loaded = load(target, allow=allow)
+    loaded = load(target, allow=parsed.values["allow"])
     cfg, notes = apply(loaded.cfg, parsed.overrides, loaded.module)
     for note in notes:
         print(f"note: {note}", file=sys.stderr)

@@ -9,7 +9,8 @@ from typing import Any
 
 import fiddle as fdl
 
-from fdlkit.graph import paths, references, signatures
+from fdlkit.errors import UserError
+from fdlkit.graph import model, paths, references, resolve, signatures, snapshot
 from fdlkit.overrides import pieces, places, values
 from fdlkit.overrides.problems import BadTextError, quote
 from fdlkit.overrides.symbols import Scope
@@ -31,7 +32,7 @@ def apply(cfg: fdl.Buildable, text: str, scope: Scope) -> list[str]:
     found = places.find(cfg, edit.steps)
     notes: list[str] = []
     for place in found:
-        notes += _edit(place, edit, scope)
+        notes += _edit(cfg, place, edit, scope)
     if any(step.key is None for step in edit.steps):
         touched = ", ".join(paths.format(place.path) for place in found)
         notes.append(f"{text} set {touched}")
@@ -49,14 +50,16 @@ def write(place: places.Place, text: str, start: int, scope: Scope) -> list[str]
     return _cut(place, before)
 
 
-def _edit(place: places.Place, edit: pieces.Assignment, scope: Scope) -> list[str]:
+def _edit(
+    cfg: fdl.Buildable, place: places.Place, edit: pieces.Assignment, scope: Scope
+) -> list[str]:
     if edit.operator == "~":
         before = place.get()
         place.unset()
         return _cut(place, before)
     if edit.operator == "=":
         return write(place, edit.value, edit.value_start, scope)
-    return _compute(place, edit, scope)
+    return _compute(cfg, place, edit, scope)
 
 
 def _read(place: places.Place, text: str, start: int, scope: Scope) -> Any:
@@ -71,17 +74,18 @@ def _read(place: places.Place, text: str, start: int, scope: Scope) -> Any:
         raise told.at(place.label) from problem.__cause__
 
 
-def _compute(place: places.Place, edit: pieces.Assignment, scope: Scope) -> list[str]:
+def _compute(
+    cfg: fdl.Buildable, place: places.Place, edit: pieces.Assignment, scope: Scope
+) -> list[str]:
     span = edit.value_start, edit.value_start + len(edit.value)
-    before = place.get_or_default()
+    held = before = place.get_or_default()
     if before is places.MISSING:
         what = f"{place.label} is not set, so '{edit.operator}' has nothing to change"
         raise BadTextError(what, edit.path_span, hint="set it with '='")
-    if isinstance(before, references.Reference):
-        what = f"{place.label} follows {references.show(before)}"
-        hint = f"'{edit.operator}' changes a value: set it with '='"
-        raise BadTextError(what, edit.path_span, hint=hint)
+    if isinstance(held, references.Reference):
+        before = _value_now(cfg, place, held, edit)
     value = _read(place, edit.value, edit.value_start, scope)
+    result: Any
     try:
         if isinstance(before, dict) and edit.operator == "+=":
             result = {**before, **value}
@@ -96,7 +100,32 @@ def _compute(place: places.Place, edit: pieces.Assignment, scope: Scope) -> list
     except (TypeError, ValueError, OverflowError) as error:
         raise BadTextError(f"{place.label}: {error}", span) from error
     place.set(result)
-    return []
+    return _cut(place, held)
+
+
+def _value_now(
+    cfg: fdl.Buildable,
+    place: places.Place,
+    held: references.Reference,
+    edit: pieces.Assignment,
+) -> Any:
+    """What a follower stands for at this moment."""
+    taken = snapshot.take(cfg)
+    holders = [n for n, value in enumerate(taken.originals) if value is place.holder]
+    value: Any = None
+    if holders:
+        argument = taken.graph.nodes[holders[0]].argument(place.path[-1])
+        assert argument is not None and isinstance(argument.value, model.Link)
+        try:
+            value = resolve.Resolver(taken.graph).value(argument.value.node, holders[0])
+        except UserError as error:
+            first, *rest = error.lines
+            raise BadTextError(first, edit.path_span, more=tuple(rest)) from error
+    if not isinstance(value, int | float | complex | str | list | tuple):
+        what = f"{place.label} follows {references.show(held)}"
+        hint = f"{edit.operator} needs a number: set it with '='"
+        raise BadTextError(what, edit.path_span, hint=hint)
+    return value
 
 
 def _cut(place: places.Place, before: Any) -> list[str]:

@@ -13,7 +13,7 @@ from fiddle.experimental import auto_config
 
 from fdlkit import suggest
 from fdlkit.graph import fiddle_internals, names, paths, references, signatures, walk
-from fdlkit.overrides import annotations
+from fdlkit.overrides import hints
 from fdlkit.overrides.pieces import Step
 from fdlkit.overrides.problems import BadTextError, listing, quote
 
@@ -173,11 +173,11 @@ def _place(holder: Any, above: Place | None, step: Step, root: fdl.Buildable) ->
     if isinstance(holder, list | tuple):
         if isinstance(key, int) and -len(holder) <= key < len(holder):
             index = key % len(holder)
-            element = annotations.element_type(annotation, index)
+            element = hints.element_type(annotation, index)
             return Place(holder, index, (*path, index), element, above)
         if isinstance(key, str) and key in getattr(holder, "_fields", ()):
-            hints = signatures.parameters(type(holder))
-            element = hints[key].annotation if key in hints else Any
+            fields = signatures.parameters(type(holder))
+            element = fields[key].annotation if key in fields else Any
             return Place(holder, key, (*path, key), element, above)
         kind = type(holder).__name__
         what = f"{paths.format(path)} is a {kind} of {len(holder)}"
@@ -236,7 +236,7 @@ def _entry(holder: dict, above: Place | None, step: Step) -> Place:
     key: Any = step.key
     if isinstance(key, paths.Key):
         key = key.value
-    annotation = annotations.element_type(above.annotation if above else Any, key)
+    annotation = hints.element_type(above.annotation if above else Any, key)
     try:
         known = key in holder
     except TypeError as error:  # a list cannot be a key
@@ -263,7 +263,8 @@ def _everywhere(
         what = "'**' may stand once in a path"
         raise BadTextError(what, next(s.span for s in rest if s.key is None))
     name = rest[0].key
-    found, present = [], set()
+    found: list[Place] = []
+    present: set[str] = set()
     for node, place in _nodes(start, above):
         known = signatures.parameters(fdl.get_callable(node))
         present.update(known)
@@ -307,7 +308,7 @@ def _nodes(
                 annotation = known[key].annotation if key in known else Any
             else:
                 own = place.annotation if place is not None else Any
-                annotation = annotations.element_type(own, key)
+                annotation = hints.element_type(own, key)
             real = key.value if isinstance(key, paths.Key) else key
             todo.append((child, Place(value, real, (*path, key), annotation, place)))
 

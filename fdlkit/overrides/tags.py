@@ -25,7 +25,8 @@ def apply(cfg: fdl.Buildable, text: str, scope: Scope) -> list[str]:
     if not equals or not name:
         what = f"{quote(text)} is not written like TAG=VALUE"
         raise BadTextError(what, (0, max(len(text), 1)))
-    matching, known = [], {}
+    matching: list[places.Place] = []
+    known: dict[str, type] = {}
     for node, place in places.nodes(cfg):
         parameters = signatures.parameters(fdl.get_callable(node))
         for key, tags in sorted(

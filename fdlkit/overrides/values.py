@@ -26,7 +26,7 @@ import fiddle as fdl
 
 from fdlkit import suggest
 from fdlkit.graph import signatures
-from fdlkit.overrides import annotations, symbols, syntax
+from fdlkit.overrides import hints, symbols, syntax
 from fdlkit.overrides.problems import BadTextError, listing, quote
 
 
@@ -61,12 +61,12 @@ def read(text: str, wanted: Wanted) -> Any:
     Raises:
       BadTextError: The annotation refuses the text; columns count from its start.
     """
-    annotation = annotations.plain(wanted.annotation)
-    if annotations.is_dtype(annotation, wanted.name):
+    annotation = hints.plain(wanted.annotation)
+    if hints.is_dtype(annotation, wanted.name):
         return _dtype(text, annotation)
-    if (members := annotations.union_members(annotation)) is not None:
+    if (members := hints.union_members(annotation)) is not None:
         return _union(text, wanted, members)
-    if annotations.says_nothing(annotation):
+    if hints.says_nothing(annotation):
         return _untyped(text, wanted)
     if annotation is types.NoneType:
         if text != "None":
@@ -74,7 +74,7 @@ def read(text: str, wanted: Wanted) -> Any:
         return None
     if typing.get_origin(annotation) is typing.Literal:
         return _choice(text, typing.get_args(annotation))
-    if annotations.container_of(annotation) is not None:
+    if hints.container_of(annotation) is not None:
         with _blanks_before(text):
             text = text.strip()
             return _container(syntax.expression(text), text, wanted, annotation)
@@ -95,7 +95,7 @@ class Symbol:
 
 def refused(text: str, annotation: Any, hint: str = "") -> BadTextError:
     """The problem that `text` is not what `annotation` wants."""
-    wanted = annotations.describe(annotation)
+    wanted = hints.describe(annotation)
     return BadTextError(f"{quote(text)} is not {wanted}", (0, len(text)), hint=hint)
 
 
@@ -207,7 +207,7 @@ def _choice(text: str, choices: tuple[Any, ...]) -> Any:
 
 def _dtype(text: str, annotation: Any) -> Any:
     """`jnp.bfloat16` and its like: what a config's author writes for a dtype."""
-    members = annotations.union_members(annotation) or ()
+    members = hints.union_members(annotation) or ()
     if text == "None" and (types.NoneType in members or annotation is Any):
         return None
     import jax.numpy as jnp  # only here: a config of anything else needs no JAX
@@ -239,7 +239,7 @@ def _union(text: str, wanted: Wanted, members: tuple[Any, ...]) -> Any:
             return None
         if text in ("'None'", '"None"') and str in others:
             return "None"
-    others.sort(key=lambda m: 2 if annotations.says_nothing(m) else int(m is str))
+    others.sort(key=lambda m: 2 if hints.says_nothing(m) else int(m is str))
     problems = []
     for member in others:
         try:
@@ -289,7 +289,7 @@ def _symbol(text: str, wanted: Wanted, annotation: Any) -> Any:
             return _node(found, arguments(call, found, scope), text)
         if isinstance(wanted.current, fdl.Buildable):
             return Symbol(found)
-        return found if annotations.wants_itself(annotation, found) else Symbol(found)
+        return found if hints.wants_itself(annotation, found) else Symbol(found)
 
 
 def arguments(
@@ -341,7 +341,7 @@ def _container(
     node: ast.expr, text: str, wanted: Wanted, annotation: Any
 ) -> list | tuple | set | frozenset | dict:
     """A bracketed literal whose elements are typed by the annotation's own."""
-    kind = annotations.container_of(annotation)
+    kind = hints.container_of(annotation)
     start, end = syntax.span(node, text)
     if isinstance(node, ast.Call) and ast.unparse(node) == "set()":
         node = ast.Set(elts=[])  # an empty set has no other spelling
@@ -349,7 +349,7 @@ def _container(
         if not isinstance(node, ast.Dict) or None in node.keys:
             hint = "write {'key': value}"
             raise refused(text[start:end], annotation, hint).shifted(start)
-        key_type, value_type = annotations.element_types(annotation, len(node.keys))
+        key_type, value_type = hints.element_types(annotation, len(node.keys))
         keys = [_element(k, text, wanted.of(key_type)) for k in node.keys if k]
         values = [_element(v, text, wanted.of(value_type)) for v in node.values]
         return _made(dict, zip(keys, values, strict=True), (start, end))
@@ -357,7 +357,7 @@ def _container(
         raise refused(text[start:end], annotation, "write [value, value]").shifted(
             start
         )
-    element_types = annotations.element_types(annotation, len(node.elts))
+    element_types = hints.element_types(annotation, len(node.elts))
     if len(element_types) != len(node.elts):
         hint = f"it has {len(element_types)} elements, not {len(node.elts)}"
         raise refused(text[start:end], annotation, hint).shifted(start)
@@ -382,18 +382,16 @@ def _element(node: ast.expr, text: str, wanted: Wanted) -> Any:
     """One element or argument, written as Python would write it."""
     start, end = syntax.span(node, text)
     source = text[start:end]
-    annotation = annotations.plain(wanted.annotation)
+    annotation = hints.plain(wanted.annotation)
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        if annotations.takes_str(annotation) and not annotations.is_dtype(
-            annotation, wanted.name
-        ):
+        if hints.takes_str(annotation) and not hints.is_dtype(annotation, wanted.name):
             return node.value
-        if annotations.takes_only_numbers(annotation):
+        if hints.takes_only_numbers(annotation):
             raise refused(source, annotation).shifted(start)
         source, start = node.value, start + 1
     elif annotation is str and not isinstance(node, ast.Name):
         raise refused(source, annotation, "quote it").shifted(start)
-    elif annotations.says_nothing(annotation) and wanted.current is None:
+    elif hints.says_nothing(annotation) and wanted.current is None:
         try:
             return syntax.literal(node)
         except ValueError:

@@ -8,6 +8,7 @@ import os
 import tokenize
 from typing import Literal
 
+from fdlkit import tracebacks
 from fdlkit.errors import UserError
 
 _CONFIG_TYPES = {"Config", "Partial", "ArgFactory", "Buildable"}
@@ -65,7 +66,8 @@ def syntax_error_lines(
     error: SyntaxError, path: str | os.PathLike[str]
 ) -> tuple[str, ...]:
     """`file:line: message`, the line of code, and a caret under the column."""
-    what = f"{error.filename or os.fspath(path)}:{error.lineno}: {error.msg}"
+    file = tracebacks.shown_path(error.filename or path)
+    what = f"{file}:{error.lineno}: {error.msg}"
     if not error.text:
         return (what,)
     code = error.text.rstrip("\n")
@@ -101,7 +103,9 @@ def _kind(node: ast.FunctionDef) -> Literal["config", "fiddler"] | None:
     if first is not None and (
         first.arg in _CONFIG_PARAMETERS or _last_name(first.annotation) in _CONFIG_TYPES
     ):
-        return "fiddler"
+        # A function that is given a config and returns one is a part of others.
+        nothing = node.returns is None or ast.unparse(node.returns) == "None"
+        return "fiddler" if nothing and not _returns_a_value(node) else None
     if node.returns is not None:
         return "config" if _last_name(node.returns) in _CONFIG_TYPES else None
     return "config" if not required and _returns_a_value(node) else None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import inspect
 import pathlib
 import types
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import fiddle as fdl
@@ -15,6 +16,7 @@ from fiddle.experimental import auto_config
 from fdlkit import suggest, tracebacks
 from fdlkit.errors import UserError
 from fdlkit.graph import signatures
+from fdlkit.graph.model import Graph
 from fdlkit.overrides import symbols, syntax, values
 from fdlkit.overrides.problems import BadTextError, quoted_lines
 from fdlkit.targets import listing, modules, spelling
@@ -69,26 +71,62 @@ def load(target: str, *, allow: Sequence[str] = ()) -> LoadedTarget:
         module = modules.import_module(spelt.where)
         if not spelt.function:
             raise UserError(f"'{target}' names no function", *spelling.FORMS)
-    file = pathlib.Path(module.__file__ or spelt.where)
+    file = pathlib.Path(getattr(module, "__file__", None) or spelt.where)
+    if file.suffix != ".py":
+        raise UserError(
+            f"module '{spelt.where}' is not a Python file, so it holds no configs"
+        )
     function = _function(module, file, spelt)
     cfg = _call(function, _arguments(function, spelt, module), spelt)
     source = listing.read_source(file)
     return LoadedTarget(target, cfg, module, file, spelt.function, source)
 
 
-def _load_json(spelt: spelling.Spelling, allow: Sequence[str]) -> LoadedTarget:
-    from fdlkit import serialize
+def read_graph(target: str) -> Graph | None:
+    """The graph of a target that is JSON, read by its names alone; None if it is not.
 
-    path = pathlib.Path(spelt.where).expanduser()
-    if spelt.kind == "run":
-        path = _config_of_run(path, spelt)
-    else:
-        path = modules.existing(path)
+    Nothing that the JSON names is imported.
+
+    Raises:
+      UserError: There is no such file, or it holds no config.
+    """
+    spelt = spelling.parse(target)
+    if spelt.kind not in ("json", "run"):
+        return None
+    from fdlkit.serialize import reading
+
+    path = _json_file(spelt)
+    with _naming(path):
+        return reading.read(listing.read_source(path))
+
+
+def _load_json(spelt: spelling.Spelling, allow: Sequence[str]) -> LoadedTarget:
+    from fdlkit.serialize import loading
+
+    path = _json_file(spelt)
     text = listing.read_source(path)
-    cfg = serialize.loads(text, allow=allow)
+    with _naming(path):
+        cfg = loading.loads(text, allow=allow)
     if not isinstance(cfg, fdl.Buildable):
         raise UserError(f"{path} holds a {type(cfg).__name__}, not a config")
     return LoadedTarget(spelt.text, cfg, None, path.resolve(), "", text)
+
+
+def _json_file(spelt: spelling.Spelling) -> pathlib.Path:
+    path = pathlib.Path(spelt.where).expanduser()
+    return (
+        _config_of_run(path, spelt) if spelt.kind == "run" else (modules.existing(path))
+    )
+
+
+@contextlib.contextmanager
+def _naming(path: pathlib.Path) -> Iterator[None]:
+    """What is wrong with a text is told with the file that it is from."""
+    try:
+        yield
+    except UserError as error:
+        first, *rest = error.lines
+        raise UserError(f"{path}: {first}", *rest) from error
 
 
 def _config_of_run(path: pathlib.Path, spelt: spelling.Spelling) -> pathlib.Path:

@@ -169,7 +169,8 @@ def _import_failed(error: BaseException, origin: object) -> UserError:
         return error
     if isinstance(error, SyntaxError):
         return UserError(*listing.syntax_error_lines(error, str(origin)))
-    what = f"importing {origin} raised {type(error).__name__}: {error}"
+    shown = tracebacks.shown_path(str(origin))
+    what = f"importing {shown} raised {type(error).__name__}: {error}"
     return UserError(what, *tracebacks.own_frames(error))
 
 

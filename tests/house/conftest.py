@@ -17,7 +17,7 @@ WINGS = {
     **dict.fromkeys(
         ("view", "diff", "overrides", "serialize", "targets", "graph"), "config"
     ),
-    **dict.fromkeys(("errors", "suggest"), "common"),
+    **dict.fromkeys(("errors", "suggest", "tracebacks"), "common"),
     "": "face",
 }
 
@@ -37,12 +37,14 @@ class Import:
     Attributes:
       name: `jax.numpy` for `import jax.numpy`, `jax.numpy.tanh` for
         `from jax.numpy import tanh`.
+      bound: The name that the module uses for it from then on.
       line: The line of the statement.
       in_function: Whether it runs when a function is called, not when the module
         is imported.
     """
 
     name: str
+    bound: str
     line: int
     in_function: bool
 
@@ -81,11 +83,13 @@ def _imports(node: ast.AST, *, in_function: bool) -> Iterator[Import]:
         match child:
             case ast.Import(names=names):
                 for alias in names:
-                    yield Import(alias.name, child.lineno, in_function)
+                    bound = alias.asname or alias.name.partition(".")[0]
+                    yield Import(alias.name, bound, child.lineno, in_function)
             case ast.ImportFrom(module=module, names=names, level=level):
                 package = "." * level + (module or "")
                 for alias in names:
-                    yield Import(f"{package}.{alias.name}", child.lineno, in_function)
+                    name, bound = f"{package}.{alias.name}", alias.asname or alias.name
+                    yield Import(name, bound, child.lineno, in_function)
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
                 yield from _imports(child, in_function=True)
             case _:

@@ -38,6 +38,13 @@ def small_house(tmp_path, root):
     return lint
 
 
+def test_every_folder_is_a_package(house):
+    # What is no package is seen by neither import-linter nor the wheel.
+    paths = {source.path for source in house}
+    folders = {pathlib.PurePath(path).parent for path in paths}
+    assert {str(folder / "__init__.py") for folder in folders} <= paths
+
+
 def test_the_import_contracts_hold(root):
     said = lint_imports(root, root / "pyproject.toml")
     assert "3 kept, 0 broken" in said, said

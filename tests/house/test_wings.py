@@ -90,6 +90,14 @@ def test_importing_the_config_wing_loads_no_jax(config_wing):
     assert not set(loaded) & set(ACCELERATED)
 
 
+def test_the_command_line_starts_without_fiddle(house):
+    starts = {"fdlkit", "fdlkit.cli", "fdlkit.cli.main"}
+    modules = [source.module for source in house if source.module in starts]
+    loaded = loaded_after("\n".join(f"import {module}" for module in modules))
+    assert set(modules) <= set(loaded)
+    assert not set(loaded) & {"fiddle", "libcst", "rich", "numpy", *ACCELERATED}
+
+
 def test_a_loaded_jax_would_be_seen():
     assert "jax" in loaded_after("import jax")
 
@@ -112,6 +120,16 @@ def test_a_use_of_what_fiddle_keeps_private_is_caught(written):
         "fdlkit/graph/a.py": 3,
         "fdlkit/cli/flags.py": 1,
     }
+
+
+def test_the_package_needs_nothing_that_the_wheel_leaves_behind(house):
+    outside = ("experiments", "tools", "tests")
+    assert not [
+        f"{source.path}:{item.line} imports {item.name}"
+        for source in house
+        for item in source.imports
+        if any(item.within(folder) for folder in outside)
+    ]
 
 
 def test_no_module_of_the_house_asks_for_tensorflow(house):

@@ -7,7 +7,7 @@ import pytest
 
 from fdlkit.errors import UserError
 from fdlkit.graph.references import ref
-from fdlkit.overrides import Override, apply
+from fdlkit.overrides.apply import Override, apply
 
 
 @pytest.fixture
@@ -134,6 +134,21 @@ def test_setting_a_follower_cuts_its_link_and_says_so(shop, change):
     changed, notes = change("model.mlp.width=8", cfg=cfg)
     assert changed.model.mlp.width == 8
     assert notes == ("model.mlp.width no longer follows ref(^hidden) * 4",)
+
+
+def test_an_edit_of_a_follower_computes_from_its_value_and_cuts_the_link(shop, change):
+    cfg = shop.base()
+    cfg.model.mlp.width = ref("^hidden") * 4
+    changed, notes = change("model.hidden=8", "model.mlp.width+=1", cfg=cfg)
+    assert changed.model.mlp.width == 33
+    assert notes == ("model.mlp.width no longer follows ref(^hidden) * 4",)
+
+
+def test_an_edit_of_a_follower_of_nothing_says_what_is_wrong(shop, change):
+    cfg = shop.base()
+    cfg.steps = ref("no_such_thing")
+    with pytest.raises(UserError, match="no_such_thing"):
+        change("steps+=1", cfg=cfg)
 
 
 def test_the_way_through_a_reference_is_refused_with_its_source(shop, change):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fdlkit.errors import UserError
-from fdlkit.overrides import Override, apply
+from fdlkit.overrides.apply import Override, apply
 
 PATHS = st.sampled_from(
     [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fdlkit.errors import UserError
-from fdlkit.overrides import Override, apply
+from fdlkit.overrides.apply import Override, apply
 
 
 def test_a_tag_sets_all_that_carry_it(shop):

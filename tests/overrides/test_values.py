@@ -206,7 +206,7 @@ def test_where_nothing_is_said_a_literal_is_read_back(value):
     assert read(repr(value), typing.Any) == value
 
 
-@given(st.lists(st.integers() | st.none()))
+@given(st.lists(st.integers(-(2**53), 2**53) | st.none()))
 def test_elements_are_typed_one_by_one(numbers):
     assert read(repr(numbers), list[int | None]) == numbers
     assert read(repr(numbers), list[float | None]) == numbers

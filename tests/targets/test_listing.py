@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fdlkit.errors import UserError
-from fdlkit.targets import list_configs
+from fdlkit.targets.listing import list_configs
 
 FILE = '''
 raise RuntimeError("this file is not to be run")
@@ -44,6 +44,10 @@ def scaled(anything: fdl.Config, by: float = 2.0) -> None: ...
 
 def needs_a_size(size):
     return make(size)
+
+
+def with_a_part(part: fdl.Config, length: int) -> fdl.Config:
+    return fdl.Config(Trainer, part)
 
 
 def a_number() -> int:

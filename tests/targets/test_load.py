@@ -9,7 +9,7 @@ import fiddle as fdl
 import pytest
 
 from fdlkit.errors import UserError
-from fdlkit.targets import load
+from fdlkit.targets.loading import load
 
 PLAIN = '''
 """A file of configs."""
@@ -181,6 +181,7 @@ def test_a_wrong_name_lists_the_configs_of_the_file(write):
         "    automatic",
         "    needs",
         "    fails",
+        "    helper",
     )
 
 
@@ -234,6 +235,18 @@ def test_a_file_that_raises_is_not_left_half_imported(write):
     assert isinstance(load(f"{path}:base").cfg, fdl.Config)
 
 
+def test_places_below_the_current_folder_are_told_as_one_would_type_them(
+    write, monkeypatch
+):
+    path = write("project/experiments/mine.py", "x = 1\ny = x / 0\n")
+    monkeypatch.chdir(path.parent.parent)
+    assert refused("experiments/mine.py:base") == (
+        "importing experiments/mine.py raised ZeroDivisionError: division by zero",
+        "  experiments/mine.py:2 in <module>",
+        "    y = x / 0",
+    )
+
+
 def test_a_syntax_error_is_shown_with_a_caret(write):
     path = write("odd.py", "def base():\n    return (1,\n")
     what, code, caret = refused(f"{path}:base")
@@ -276,3 +289,4 @@ def test_what_is_no_target_is_refused(target):
 
 def test_the_standard_library_can_be_a_target():
     assert "is a module, not a function" in refused("os:path")[0]
+    assert "is not a Python file" in refused("sys:exit")[0]

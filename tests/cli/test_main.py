@@ -1,0 +1,146 @@
+"""The program as a person meets it: exit codes, streams, and what is not loaded."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from fdlkit.cli import main as cli
+
+CONFIGS = '''
+"""Two configs."""
+import dataclasses
+import fiddle as fdl
+
+
+@dataclasses.dataclass
+class Model:
+    hidden: int = 4
+    depth: int = 2
+
+
+def base() -> fdl.Config[Model]:
+    """The usual one."""
+    return fdl.Config(Model, hidden=64)
+
+
+def small(cfg) -> None:
+    """Makes it small."""
+    cfg.hidden = 1
+'''
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "two_configs.py"
+    path.write_text(CONFIGS)
+    return path
+
+
+def program(*argv, code="", **options):
+    command = [sys.executable, "-m", "fdlkit", *argv]
+    if code:
+        command = [sys.executable, "-c", code]
+    env = {"PYTHONPATH": os.pathsep.join(sys.path), "PATH": os.environ["PATH"]}
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=120, env=env, **options
+    )
+
+
+def test_the_program_refuses_with_two_and_says_why_on_stderr(file):
+    result = program("show", f"{file}:base", "--fdl_set=hiden=256")
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr == (
+        "error: no parameter 'hiden' at <root> (two_configs.Model)\n"
+        "  --fdl_set=hiden=256\n"
+        "            ^^^^^ did you mean 'hidden'?\n"
+        "  parameters: hidden, depth\n"
+    )
+
+
+def test_help_and_listing_load_neither_fiddle_nor_jax_nor_libcst(file):
+    code = f"""
+import sys
+from fdlkit.cli.main import main
+for argv in (["--help"], ["show", "--help"], ["train", "--help"], ["data", "--help"],
+             ["show", {str(file)!r}]):
+    assert main(argv) == 0, argv
+    loaded = {{"fiddle", "jax", "libcst", "flax", "optax"}} & set(sys.modules)
+    assert not loaded, (argv, loaded)
+"""
+    result = program(code=code)
+    assert result.returncode == 0, result.stderr
+
+
+def test_a_reader_that_stops_reading_is_no_error(file):
+    command = f"{sys.executable} -m fdlkit --help | head -c 1; echo ${{PIPESTATUS[0]}}"
+    env = {"PYTHONPATH": os.pathsep.join(sys.path), "PATH": os.environ["PATH"]}
+    result = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, env=env, timeout=120
+    )
+    assert result.stderr == ""
+    assert result.stdout.endswith("0\n")
+
+
+def test_without_a_verb_the_overview_goes_to_stderr(capsys):
+    assert cli.main([]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "verbs:" in err
+
+
+def test_help_goes_to_stdout(capsys):
+    assert cli.main(["--help"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    for verb in cli.VERBS:
+        assert f"  {verb.name} " in out
+
+
+@pytest.mark.parametrize("verb", [verb.name for verb in cli.VERBS])
+def test_every_verb_has_its_help(verb, capsys):
+    assert cli.main([verb, "--help"]) == 0
+    assert capsys.readouterr().out.startswith(f"usage: fdlkit {verb} TARGET")
+
+
+@pytest.mark.parametrize(
+    ("argv", "line"),
+    [
+        (["shwo"], "  did you mean 'show'?"),
+        (["trian", "x"], "  did you mean 'train'?"),
+        (["--verbose"], "  verbs: show, train, data"),
+        (["show"], "  usage: fdlkit show TARGET [flags]"),
+        (["train", "x"], "  fdlkit train x --workdir=DIR"),
+        (["train", "x", "--workdir=w", "--fesh"], "  did you mean '--fresh'?"),
+        (["data", "no_such.py:base"], "error: no file no_such.py"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_with_two(argv, line, capsys):
+    assert cli.main(argv) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: ")
+    assert line in err.splitlines()
+
+
+def test_several_processes_need_all_three_flags(capsys):
+    assert cli.main(["train", "x", "--workdir=w", "--num_processes=2"]) == 2
+    assert "also needs --coordinator and --process_id" in capsys.readouterr().err
+
+
+def test_traceback_shows_where_an_error_comes_from(capsys):
+    assert cli.main(["data", "no_such.py:base", "--traceback"]) == 2
+    assert "Traceback (most recent call last):" in capsys.readouterr().err
+
+
+def test_an_interrupt_is_130(monkeypatch, capsys):
+    def interrupt(arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_dispatch", interrupt)
+    assert cli.main(["show"]) == 130
+    assert capsys.readouterr().err == "interrupted\n"
