@@ -37,7 +37,7 @@ def base() -> fdl.Config[Trainer]:
         optax.warmup_cosine_decay_schedule,
         init_value=0.0,
         peak_value=3e-3,
-        warmup_steps=50,
+        warmup_steps=ref("num_train_steps") // 20,
         decay_steps=ref("num_train_steps"),
         end_value=3e-4,
     )

@@ -18,7 +18,7 @@ from fdlkit.run.distributed import Distributed, join, leave
 from fdlkit.run.lifecycle import exit_code
 from fdlkit.run.progress import progress_for
 from fdlkit.run.record import make_record
-from fdlkit.serialize import dumps
+from fdlkit.serialize.writing import dumps
 from fdlkit.train.progress import NoProgress
 from fdlkit.train.stop import Stop
 from fdlkit.train.trainer import Trainer

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
 from etils import epath
 
 from fdlkit.errors import UserError
-from fdlkit.graph.equality import differences
-from fdlkit.graph.model import Graph
-from fdlkit.serialize import read
+from fdlkit.graph import paths
+from fdlkit.graph.equality import Difference, differences
+from fdlkit.graph.model import Graph, Leaf
+from fdlkit.graph.places import Places
+from fdlkit.graph.resolve import positions
+from fdlkit.serialize.reading import read
 
 # What the house writes into a workdir; `--fresh` removes these and nothing else.
 CONTENTS = ("checkpoints", "record", "metrics.jsonl", "tensorboard")
@@ -20,22 +22,7 @@ MAY_DIFFER = ("mesh", "log_every", "eval_every", "checkpoints", "writers")
 STEPS = "num_train_steps"
 
 
-@dataclasses.dataclass(frozen=True)
-class Change:
-    """One value that differs between the workdir's config and this one.
-
-    Attributes:
-      path: Where.
-      old: What the workdir's run has, as text.
-      new: What was asked for now, as text.
-    """
-
-    path: str
-    old: str
-    new: str
-
-
-def changes_since(workdir: epath.Path, config: Graph) -> list[Change] | None:
+def changes_since(workdir: epath.Path, config: Graph) -> list[Difference] | None:
     """What differs from the config that the workdir was made with.
 
     Returns:
@@ -51,10 +38,10 @@ def changes_since(workdir: epath.Path, config: Graph) -> list[Change] | None:
         text = path.read_text()
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror or error}") from error
-    return [Change(*change) for change in differences(read(text), config)]
+    return differences(read(text), config)
 
 
-def refuse_another_run(workdir: epath.Path, changes: Sequence[Change]) -> None:
+def refuse_another_run(workdir: epath.Path, changes: Sequence[Difference]) -> None:
     """Refuses to go on in a workdir with a config that is another experiment's.
 
     Raises:
@@ -63,7 +50,10 @@ def refuse_another_run(workdir: epath.Path, changes: Sequence[Change]) -> None:
     others = [change for change in changes if not may_change(change)]
     if not others:
         return
-    shown = [f"  {c.path}: {c.old} there, {c.new} now" for c in others[:8]]
+    shown = [
+        f"  {c.path}: {c.old or 'nothing'} there, {c.new or 'nothing'} now"
+        for c in others[:8]
+    ]
     if len(others) > 8:
         shown.append(f"  and {len(others) - 8} more")
     raise UserError(
@@ -73,33 +63,54 @@ def refuse_another_run(workdir: epath.Path, changes: Sequence[Change]) -> None:
     )
 
 
-def may_change(change: Change) -> bool:
+def may_change(change: Difference) -> bool:
     """Whether a run may be gone on with although this differs."""
     first = change.path.split(".")[0].split("[")[0]
     if first in MAY_DIFFER:
         return True
+    old, new = change.old or "", change.new or ""
     return (
         change.path == STEPS
-        and change.old.isdigit()
-        and change.new.isdigit()
-        and int(change.new) > int(change.old)
+        and old.isdigit()
+        and new.isdigit()
+        and int(new) > int(old)
     )
 
 
 def notes(
-    changes: Sequence[Change], config: Graph, workdir: epath.Path
+    changes: Sequence[Difference], config: Graph, workdir: epath.Path
 ) -> list[str]:
     """What a person should know of the changes that are allowed, a line each."""
     said = []
     for change in changes:
         said.append(f"{change.path}: {change.old} before, {change.new} now")
-        followers = references_to(config, STEPS) if change.path == STEPS else []
+        followers = followers_of(config, STEPS) if change.path == STEPS else []
         if followers:
             said.append(
                 f"{', '.join(followers)} follows {STEPS}: in {workdir} its curve "
                 f"changes from step {change.old}"
             )
     return said
+
+
+def followers_of(config: Graph, path: str) -> list[str]:
+    """Where a reference to an argument of the root stands, as texts."""
+    places = Places(config)
+    found = []
+    for holder, argument in positions(config):
+        below = [config.node(argument.value)]
+        while below:
+            node = below.pop()
+            if node is None:
+                continue
+            below += [config.node(inner.value) for inner in node.arguments]
+            source = node.argument("path")
+            if source is not None and isinstance(source.value, Leaf):
+                if source.value.live in (path, f"^{path}"):
+                    where = (*places.path(holder), argument.key)
+                    found.append(paths.format(where))
+                    break
+    return found
 
 
 def clear(workdir: epath.Path) -> None:
