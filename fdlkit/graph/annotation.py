@@ -40,5 +40,5 @@ def _name(annotation: Any) -> str:
         annotation, "__name__", None
     )
     if isinstance(name, str):
-        return name.rpartition(".")[2] if "<locals>" in name else name
+        return name.rpartition(".")[2]
     return repr(annotation).removeprefix("typing.").lstrip("~")

@@ -334,6 +334,8 @@ def _public(graph: Graph, value: Value) -> str:
         return texts.brief(graph, value)
     if node.kind == "reference":
         return texts.brief(graph, value)
+    if node.kind == "tagged_value":
+        return texts.called(node)
     called = texts.called(node).removesuffix(node.callable.short)
     return f"{called}{node.callable.name}"
 

@@ -17,6 +17,7 @@ from fdlkit.graph.model import UNKNOWN, Argument, Graph, Leaf, Link, Node, Value
 from fdlkit.graph.paths import Path, PathKey
 from fdlkit.graph.places import Places
 from fdlkit.graph.references import OPERATORS, Target, spell
+from fdlkit.graph.snapshot import snapshot
 
 _MAX_NAMES = 12
 
@@ -361,6 +362,47 @@ def positions(graph: Graph) -> Iterator[tuple[int, Argument]]:
             inner = graph.node(argument.value)
             if inner is not None and inner.kind == "reference":
                 yield number, argument
+
+
+def resolved_value(config: Any, path: Path) -> Any:
+    """What the value at a path comes to, defaults counted and references followed.
+
+    Args:
+      config: A config or its graph.
+      path: Where.
+
+    Returns:
+      The value; a `Link` if it is a node or a container; `UNKNOWN` if only a build can
+      tell, or if nothing is set there and no plain default is known.
+
+    Raises:
+      BrokenReferenceError: A reference on the way has no value.
+      KeyError: There is no such path.
+    """
+    graph = config if isinstance(config, Graph) else snapshot(config)
+    resolver = Resolver(graph)
+    value, holder = graph.root, None
+    for key in (*path, None):
+        node = graph.node(value)
+        if node is not None and node.kind == "reference":
+            assert isinstance(value, Link) and holder is not None
+            found = resolver.value(value.node, holder)
+            if key is None or not isinstance(found, Link):
+                value = found
+                break
+            value, node = found, graph.node(found)
+        if key is None:
+            break
+        argument = None if node is None else find_argument(node, key)
+        if argument is None:
+            raise KeyError(paths.format(path))
+        assert isinstance(value, Link)
+        holder = value.node
+        reached = argument.default if argument.value is None else argument.value
+        if reached is None:
+            return UNKNOWN
+        value = reached
+    return value.live if isinstance(value, Leaf) else value
 
 
 def find_argument(node: Node, key: PathKey) -> Argument | None:

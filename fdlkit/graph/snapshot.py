@@ -251,6 +251,9 @@ class _Camera:
         hidden = set(signatures.hidden(called))
         if fiddle_internals.is_tagged_value_fn(called):
             hidden.add("tags")  # Fiddle passes it by itself
+            # Its type is a type variable, which tells a reader nothing.
+            blank = dataclasses.replace(arguments["value"], annotation="")
+            arguments["value"] = blank
         return _Blank(arguments, frozenset(hidden), variadic_at)
 
 

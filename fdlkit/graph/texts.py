@@ -53,6 +53,8 @@ def brief(graph: Graph, value: GraphValue) -> str:
 def called(node: Node) -> str:
     """`Transformer`, `partial Transformer`: what a Buildable calls, and how."""
     assert node.callable is not None
+    if node.kind == "tagged_value":
+        return "TaggedValue"
     how = {"partial": "partial ", "arg_factory": "factory "}.get(node.kind, "")
     if node.kind == "buildable" and node.type is not None:
         how = f"{node.type.short} "

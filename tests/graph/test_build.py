@@ -8,6 +8,7 @@ import functools
 from typing import Any, NamedTuple
 
 import fiddle as fdl
+import hypothesis
 import pytest
 from fiddle import tagging
 
@@ -15,6 +16,9 @@ from fdlkit.errors import UserError
 from fdlkit.graph.build import BuildError, build
 from fdlkit.graph.origins import written_by
 from fdlkit.graph.references import ref
+from fdlkit.graph.restore import restore
+from fdlkit.graph.snapshot import snapshot
+from tests.graph import configs
 
 
 @dataclasses.dataclass
@@ -222,3 +226,37 @@ def test_depth_and_diamonds_cost_their_node_count():
         assert built.a is built.b[0]
         built, depth = built.a, depth + 1
     assert depth == 30
+
+
+def _picture(value, seen):
+    """What a built value looks like, with its sharing, for comparison."""
+    if isinstance(value, Box | list | dict | functools.partial) or callable(value):
+        if id(value) in seen:
+            return seen[id(value)]
+        seen[id(value)] = len(seen)
+    kind = type(value).__name__
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return kind, [_picture(v, seen) for v in vars(value).values()]
+    if isinstance(value, functools.partial):
+        inside = _picture([value.func, value.args, value.keywords], seen)
+        return kind, inside
+    if type(value).__name__ == "_InvokeArgFactoryWrapper":
+        return kind, _picture(value.func, seen)
+    if isinstance(value, list | tuple):
+        return kind, [_picture(v, seen) for v in value]
+    if isinstance(value, dict):
+        return kind, [(repr(k), _picture(v, seen)) for k, v in value.items()]
+    if hasattr(value, "factory"):
+        return kind, _picture(value.factory, seen)
+    return kind, repr(value)
+
+
+@hypothesis.given(configs.configs(references=False, ordered=False))
+def test_random_configs_build_to_what_fiddle_builds(config):
+    assert _picture(build(config), {}) == _picture(fdl.build(config), {})
+
+
+@hypothesis.given(configs.configs())
+def test_a_restored_config_builds_to_the_same(config):
+    again = restore(snapshot(config))
+    assert _picture(build(again), {}) == _picture(build(config), {})

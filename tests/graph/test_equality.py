@@ -16,8 +16,7 @@ from fdlkit.graph.equality import Difference, differences, equal, flat
 from fdlkit.graph.references import Reference, ref
 from fdlkit.graph.restore import restore
 from fdlkit.graph.snapshot import snapshot
-
-from .configs import Box, Dynamic, Norm, Pair, Rate, collect, configs
+from tests.graph.configs import Box, Dynamic, Norm, Pair, Rate, collect, configs
 
 
 @hypothesis.given(configs())

@@ -14,9 +14,10 @@ import pytest
 from fiddle.experimental import auto_config
 
 from fdlkit.graph.build import build
-from fdlkit.graph.paths import PathError
+from fdlkit.graph.model import UNKNOWN, Link
+from fdlkit.graph.paths import PathError, parse
 from fdlkit.graph.references import Reference, UnresolvedReferenceError, ref, show
-from fdlkit.graph.resolve import BrokenReferenceError
+from fdlkit.graph.resolve import BrokenReferenceError, resolved_value
 
 
 @dataclasses.dataclass(frozen=True)
@@ -365,3 +366,17 @@ def test_carets_from_the_bottom_of_a_deep_config_reach_the_top():
     while isinstance(built, Node):
         last, built = built, built.a[0] if isinstance(built.a, list) else built.a
     assert last.a == 5 and built == 5
+
+
+def test_resolved_values_are_told_without_building():
+    config = trainer(extra=[ref("num_train_steps") // 3, ref("model")])
+    told = {
+        text: resolved_value(config, parse(text))
+        for text in ("extra[0]", "model.block.width", "model.block.dropout",
+                     "num_train_steps", "extra[1].hidden")
+    }  # fmt: skip
+    assert list(told.values()) == [333, 256, 0.5, 1000, 64]
+    assert isinstance(resolved_value(config, ("extra", 1)), Link)
+    assert resolved_value(config, ("model", "block", "shape")) is UNKNOWN
+    with pytest.raises(KeyError):
+        resolved_value(config, ("model", "nothing"))
