@@ -32,7 +32,8 @@ HUGE_PAGES := GLIBC_TUNABLES=glibc.malloc.hugetlb=1
 DEMO := experiments/lm.py:base --workdir=runs/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint format lock readme wheel clean
+.PHONY: help setup demo test test-slow format lock readme wheel clean
+.PHONY: lint lint-format lint-style lint-types lint-imports
 
 help: ## list what can be made
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1|\2/p' Makefile | column -t -s '|' \
@@ -75,10 +76,18 @@ test: setup ## run the fast tests
 test-slow: setup ## run the tests that take minutes
 	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
 
-lint: setup ## check format, style, types and which room imports which
+lint: lint-format lint-style lint-types lint-imports ## check format, style, types, imports
+
+lint-format: setup
 	$(BIN)/ruff format --check .
+
+lint-style: setup
 	$(BIN)/ruff check .
+
+lint-types: setup
 	$(BIN)/mypy
+
+lint-imports: setup
 	$(BIN)/lint-imports
 
 format: setup ## format the code and mend what ruff can mend
