@@ -128,7 +128,14 @@ def test_a_finished_run_says_so_and_changes_nothing(undisturbed):
 
 @pytest.mark.parametrize(
     "moment",
-    ["at 7", "evaluating step 10", "at 10", "saving step 12", "at 28", "evaluating step 30"],
+    [
+        "at 7",
+        "evaluating step 10",
+        "at 10",
+        "saving step 12",
+        "at 28",
+        "evaluating step 30",
+    ],
 )
 def test_stopped_and_started_again_gives_the_same_bits(moment, undisturbed, tmp_path):
     trainer, workdir, _ = undisturbed
@@ -186,9 +193,11 @@ def test_lines_of_a_killed_run_are_cut_back_and_written_once(undisturbed, tmp_pa
 def test_the_step_is_compiled_once(tmp_path):
     compiled = []
     jax.monitoring.register_event_duration_secs_listener(
-        lambda event, duration, **kwargs: compiled.append(kwargs.get("fun_name"))
-        if event.endswith("backend_compile_duration")
-        else None
+        lambda event, duration, **kwargs: (
+            compiled.append(kwargs.get("fun_name"))
+            if event.endswith("backend_compile_duration")
+            else None
+        )
     )
     make_trainer().train(tmp_path)
     names = [name for name in compiled if name]
