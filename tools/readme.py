@@ -9,7 +9,8 @@ A command stands in a comment; what it prints stands between that and the closin
 Words before the colon change how it is run and shown:
   exit=N   the exit code that is expected, where it is not 0
   head=N   only the first N lines of the output are shown, then an ellipsis
-  varies   numbers differ from run to run: a check compares all but the numbers
+  varies   numbers and quoted text differ from run to run, or from one Python to the
+           next: a check compares all but these
 
 The commands run one after the other in a new folder that holds a copy of
 `experiments/` alone, so a later command finds what an earlier one has written.
@@ -43,6 +44,7 @@ _BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _NUMBER = re.compile(r"\d[\d_,.:]*(?:e[+-]?\d+)?")
+_QUOTED = re.compile(r"""(['"]).*\1""")
 _SPACE = re.compile(r"[ \t]+")
 
 
@@ -58,7 +60,7 @@ class Block:
       command: What a person would type.
       exit_code: The exit code that is expected.
       head: How many lines of the output are shown; None for all.
-      varies: Whether numbers in the output differ from run to run.
+      varies: Whether numbers and quoted text in the output differ from run to run.
       shown: What the README shows at present: the command and its output; empty
         where there is only the comment so far.
       opening: The comment, as it is written.
@@ -102,14 +104,16 @@ def picture(block: Block, output: str) -> str:
     return "\n".join((f"$ {block.command}", *lines)) + "\n"
 
 
+def _without_what_varies(text: str) -> str:
+    text = _NUMBER.sub("0", _QUOTED.sub("''", text))
+    return _SPACE.sub(" ", text)
+
+
 def agree(block: Block, fresh: str) -> bool:
     """Whether what the README shows is what the command prints now."""
-    if not block.varies:
-        return block.shown == fresh
-    shown, fresh = (
-        _SPACE.sub(" ", _NUMBER.sub("0", text)) for text in (block.shown, fresh)
-    )
-    return shown == fresh
+    if block.varies:
+        return _without_what_varies(block.shown) == _without_what_varies(fresh)
+    return block.shown == fresh
 
 
 def rewrite(text: str, run: Callable[[Block], str]) -> tuple[str, list[str]]:

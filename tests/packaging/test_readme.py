@@ -53,6 +53,14 @@ def test_a_block_that_is_wrong_is_put_right_and_told(readme):
     assert "+new 2" in differences[0]
 
 
+def test_quoted_text_may_differ_only_where_the_block_says_so(readme):
+    once, _ = readme.rewrite(
+        BARE.replace("run:", "run varies:"), lambda block: "row 0: 'a \\'b'\n"
+    )
+    assert readme.rewrite(once, lambda block: 'row 0: "it\'s"\n') == (once, [])
+    assert readme.rewrite(once, lambda block: "line 0: 'a'\n")[1]
+
+
 def test_numbers_may_differ_only_where_the_block_says_so(readme):
     bare = BARE.replace("run:", "run varies:")
     once, _ = readme.rewrite(bare, lambda block: "step 10  loss 1.5e-3 in 0:01\n")
