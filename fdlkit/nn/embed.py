@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax.typing import DTypeLike
 
+from fdlkit.nn.einsum import contract
 from fdlkit.nn.init import normal_init
 
 
@@ -55,9 +56,16 @@ class Embed(nn.Module):
         return jnp.take(table, tokens, axis=0, mode="fill")
 
     def attend(self, x: jax.Array) -> jax.Array:
-        """Returns each token's logit, `[..., embed]` to `[..., vocab]`, in float32."""
-        return jnp.einsum(
-            "...d,vd->...v",
+        """Returns every token's logit, in float32.
+
+        Args:
+          x: `[batch, time, embed]`.
+
+        Returns:
+          `[batch, time, vocab]`.
+        """
+        return contract(
+            "btd,vd->btv",
             x.astype(self.dtype),
             self.embedding.astype(self.dtype),
             preferred_element_type=jnp.float32,
