@@ -134,10 +134,10 @@ def _refuse_what_cannot_be_kept(graph: Graph, places: Places) -> None:
     lines = []
     for number in places.order:
         # Paths are spelled for problems only: there may be many, and long ones.
-        for key, why in _losses(graph.nodes[number]):
+        for key, loss in _losses(graph.nodes[number]):
             path = places.path(number)
             at = paths.format(path if key is None else (*path, key))
-            lines.append(f"  {at}: {why}")
+            lines.append(f"  {at}: {loss}")
     if isinstance(graph.root, Leaf) and (why := _why_not(graph.root.value)):
         lines.append(f"  {paths.ROOT}: {why}")
     if lines:
@@ -184,6 +184,8 @@ def _held_key(key: paths.PathKey) -> Any:
 def _why_not(held: Any) -> str | None:
     if isinstance(held, Member):
         held = held.enum
+    if isinstance(held, Symbol) and held.module == "__main__":
+        return f"{held.qualname}, which only the running program has (__main__)"
     if isinstance(held, Symbol) and not held.importable:
         return _unnamed(held.qualname) or f"{held.name}, which no import leads to"
     if isinstance(held, Opaque):
