@@ -239,6 +239,10 @@ class Node:
 
     def argument(self, key: PathKey) -> Argument | None:
         """The argument with that key."""
+        if type(key) is int and 0 <= key < len(self.arguments):
+            candidate = self.arguments[key]  # where it is in a list
+            if type(candidate.key) is int and candidate.key == key:
+                return candidate
         for argument in self.arguments:
             if argument.key == key and type(argument.key) is type(key):
                 return argument

@@ -12,7 +12,7 @@ from typing import Any
 from fdlkit import suggest
 from fdlkit.errors import UserError
 from fdlkit.graph import names, paths, signatures
-from fdlkit.graph.model import UNKNOWN, DType, Graph, Leaf, Member, Symbol
+from fdlkit.graph.model import UNKNOWN, DType, Graph, Leaf, Member, Node, Symbol
 from fdlkit.graph.places import Places
 from fdlkit.graph.restore import restore
 from fdlkit.serialize.allowed import DTYPES, NAMES, OWN_PACKAGES
@@ -55,26 +55,28 @@ def _problems(graph: Graph, lookup: _Lookup) -> Iterator[tuple[str, str]]:
         for problem in lookup.problems(graph.root.value):
             yield paths.ROOT, problem
     for number in places.order:
-        node = graph.nodes[number]
-        here = places.path(number)
-        at = paths.format(here)
-        for problem in lookup.problems(node.type):
-            yield at, problem
-        is_unknown = False
-        for problem in lookup.problems(node.callable):
-            is_unknown = True
-            yield at, problem
-        if node.callable is not None and node.is_buildable and not is_unknown:
-            keys = [argument.key for argument in node.arguments]
-            for problem in _unknown_parameters(lookup.resolve(node.callable), keys):
-                yield at, problem
-        for argument in node.arguments:
-            below = paths.format((*here, argument.key))
-            held = argument.value.value if isinstance(argument.value, Leaf) else None
-            key = argument.key.value if isinstance(argument.key, paths.Key) else None
-            for one in (held, key, *argument.tags):
-                for problem in lookup.problems(one):
-                    yield below, problem
+        # Paths are spelled for problems only: there may be many, and long ones.
+        for key, problem in _problems_of(graph.nodes[number], lookup):
+            path = places.path(number)
+            yield paths.format(path if key is None else (*path, key)), problem
+
+
+def _problems_of(
+    node: Node, lookup: _Lookup
+) -> Iterator[tuple[paths.PathKey | None, str]]:
+    """What is wrong with a node (key None) and with what it holds directly."""
+    wrong = [*lookup.problems(node.type), *lookup.problems(node.callable)]
+    if not wrong and node.callable is not None and node.is_buildable:
+        keys = [argument.key for argument in node.arguments]
+        wrong = list(_unknown_parameters(lookup.resolve(node.callable), keys))
+    for problem in wrong:
+        yield None, problem
+    for argument in node.arguments:
+        held = argument.value.value if isinstance(argument.value, Leaf) else None
+        key = argument.key.value if isinstance(argument.key, paths.Key) else None
+        for one in (held, key, *argument.tags):
+            for problem in lookup.problems(one):
+                yield argument.key, problem
 
 
 def _unknown_parameters(called: Any, keys: list[paths.PathKey]) -> Iterator[str]:

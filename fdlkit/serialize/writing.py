@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from fdlkit.errors import UserError
@@ -132,25 +133,11 @@ def _plain(held: Any) -> Any:
 def _refuse_what_cannot_be_kept(graph: Graph, places: Places) -> None:
     lines = []
     for number in places.order:
-        node = graph.nodes[number]
-        here = places.path(number)
-        if node.kind == "custom":
-            lines.append(
-                f"  {paths.format(here)}: a container of type {_name(node.type)}"
-            )
-        elif node.kind not in ("reference", "tagged_value"):
-            for symbol in (node.type, node.callable):
-                if symbol is not None and (why := _why_not(symbol)):
-                    lines.append(f"  {paths.format(here)}: {why}")
-        for argument in node.arguments:
-            at = paths.format((*here, argument.key))
-            for held in (
-                _held(argument.value),
-                _held_key(argument.key),
-                *argument.tags,
-            ):
-                if why := _why_not(held):
-                    lines.append(f"  {at}: {why}")
+        # Paths are spelled for problems only: there may be many, and long ones.
+        for key, loss in _losses(graph.nodes[number]):
+            path = places.path(number)
+            at = paths.format(path if key is None else (*path, key))
+            lines.append(f"  {at}: {loss}")
     if isinstance(graph.root, Leaf) and (why := _why_not(graph.root.value)):
         lines.append(f"  {paths.ROOT}: {why}")
     if lines:
@@ -161,6 +148,20 @@ def _refuse_what_cannot_be_kept(graph: Graph, places: Places) -> None:
             "use a function or class at the top level of a module, "
             "and fdl.Config(...) in place of a built object",
         )
+
+
+def _losses(node: Node) -> Iterator[tuple[paths.PathKey | None, str]]:
+    """What of a node (key None) and of what it holds directly cannot be kept."""
+    if node.kind == "custom":
+        yield None, f"a container of type {node.type.name if node.type else '?'}"
+    elif node.kind not in ("reference", "tagged_value"):
+        for symbol in (node.type, node.callable):
+            if why := _why_not(symbol):
+                yield None, why
+    for argument in node.arguments:
+        for held in (_held(argument.value), _held_key(argument.key), *argument.tags):
+            if loss := _why_not(held):
+                yield argument.key, loss
 
 
 def _held(value: Value | None) -> Any:
@@ -183,6 +184,8 @@ def _held_key(key: paths.PathKey) -> Any:
 def _why_not(held: Any) -> str | None:
     if isinstance(held, Member):
         held = held.enum
+    if isinstance(held, Symbol) and held.module == "__main__":
+        return f"{held.qualname}, which only the running program has (__main__)"
     if isinstance(held, Symbol) and not held.importable:
         return _unnamed(held.qualname) or f"{held.name}, which no import leads to"
     if isinstance(held, Opaque):
@@ -199,7 +202,3 @@ def _unnamed(qualname: str) -> str | None:
         outer, _, inner = qualname.rpartition(".<locals>.")
         return f"{inner}, which is defined inside {outer.rpartition('.')[2]}"
     return None
-
-
-def _name(symbol: Symbol | None) -> str:
-    return symbol.name if symbol is not None else "?"

@@ -246,6 +246,8 @@ def _picture(value, seen):
         return kind, [_picture(v, seen) for v in value]
     if isinstance(value, dict):
         return kind, [(repr(k), _picture(v, seen)) for k, v in value.items()]
+    if isinstance(value, set | frozenset):
+        return kind, sorted(map(repr, value))
     if hasattr(value, "factory"):
         return kind, _picture(value.factory, seen)
     return kind, repr(value)

@@ -183,3 +183,20 @@ def test_positional_and_variadic_arguments_are_kept():
 
 def test_jax_activations_survive_as_themselves():
     assert loads(dumps([jax.nn.relu, jnp.tanh])) == [jax.nn.relu, jnp.tanh]
+
+
+def test_what_only_the_running_program_has_is_refused():
+    program = (
+        "import fiddle as fdl\n"
+        "from fdlkit.errors import UserError\n"
+        "from fdlkit.serialize.writing import dumps\n"
+        "def make(): pass\n"
+        "try: dumps([fdl.Config(make)])\n"
+        "except UserError as refused: print(refused.lines[1])\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"PYTHONPATH": ":".join(sys.path)},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert ran.stdout == "  [0]: make, which only the running program has (__main__)\n"
