@@ -87,9 +87,7 @@ def model() -> fdl.Config[Transformer]:
                 attention=fdl.Config(
                     SelfAttention, features=ref("^hidden"), num_heads=4
                 ),
-                mlp=fdl.Config(
-                    Mlp, features=ref("^hidden"), width=ref("^hidden") * 4
-                ),
+                mlp=fdl.Config(Mlp, features=ref("^hidden"), width=ref("^hidden") * 4),
             ),
             n=4,
         ),

@@ -86,10 +86,9 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
 
     import fdlkit  # after the arguments are known to be right
-    from fdlkit import targets
 
     try:
-        experiment = fdlkit.build(targets.load(options.target))
+        experiment = fdlkit.build(fdlkit.load(options.target).cfg)
         print("\n".join(report(experiment, options.workdir)))
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)

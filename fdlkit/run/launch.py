@@ -101,7 +101,7 @@ def _train(
     first_process = jax.process_index() == 0
     # Everything that can be refused is refused here, before anything is written.
     setup = trainer.setup
-    say = [summary(trainer), *(workdir.notes(changes or [], graph, path))]
+    say = [summary(trainer), *(workdir.notes(changes or [], graph))]
     if dry_run:
         print("\n".join([*say, "checked; nothing was run or written"]), file=stream)
         return 0

@@ -28,7 +28,7 @@ def stop_on_signals() -> Iterator[Stop]:
 
     def handle(number: int, frame: object) -> None:
         stop.request(number)
-        signal.signal(number, before[number])
+        signal.signal(number, before[signal.Signals(number)])
 
     before = {number: signal.getsignal(number) for number in SIGNALS}
     for number in SIGNALS:

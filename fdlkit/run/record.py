@@ -35,7 +35,9 @@ VARIABLES = (
 PREFIXES = ("JAX_", "NCCL_")
 
 
-def make_record(config_json: str, *, target: str, argv: Sequence[str]) -> dict[str, str]:
+def make_record(
+    config_json: str, *, target: str, argv: Sequence[str]
+) -> dict[str, str]:
     """The record's texts by file name.
 
     Args:
@@ -58,7 +60,7 @@ def make_record(config_json: str, *, target: str, argv: Sequence[str]) -> dict[s
 
 def environment() -> dict[str, Any]:
     """Python, packages, machine and the variables that steer JAX."""
-    versions = {}
+    versions: dict[str, str | None] = {}
     for name in PACKAGES:
         try:
             versions[name] = metadata.version(name)

@@ -70,16 +70,11 @@ def may_change(change: Difference) -> bool:
         return True
     old, new = change.old or "", change.new or ""
     return (
-        change.path == STEPS
-        and old.isdigit()
-        and new.isdigit()
-        and int(new) > int(old)
+        change.path == STEPS and old.isdigit() and new.isdigit() and int(new) > int(old)
     )
 
 
-def notes(
-    changes: Sequence[Difference], config: Graph, workdir: epath.Path
-) -> list[str]:
+def notes(changes: Sequence[Difference], config: Graph) -> list[str]:
     """What a person should know of the changes that are allowed, a line each."""
     said = []
     for change in changes:
@@ -87,8 +82,8 @@ def notes(
         followers = followers_of(config, STEPS) if change.path == STEPS else []
         if followers:
             said.append(
-                f"{', '.join(followers)} follows {STEPS}: in {workdir} its curve "
-                f"changes from step {change.old}"
+                f"what follows {STEPS} changes its curve from step {change.old}: "
+                f"{', '.join(followers)}"
             )
     return said
 
@@ -105,11 +100,10 @@ def followers_of(config: Graph, path: str) -> list[str]:
                 continue
             below += [config.node(inner.value) for inner in node.arguments]
             source = node.argument("path")
-            if source is not None and isinstance(source.value, Leaf):
-                if source.value.live in (path, f"^{path}"):
-                    where = (*places.path(holder), argument.key)
-                    found.append(paths.format(where))
-                    break
+            leaf = None if source is None else source.value
+            if isinstance(leaf, Leaf) and leaf.live in (path, f"^{path}"):
+                found.append(paths.format((*places.path(holder), argument.key)))
+                break
     return found
 
 

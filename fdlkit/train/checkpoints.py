@@ -27,6 +27,11 @@ class CheckpointPolicy:
     keep: int | None = 3
 
 
+def last_saved_step(folder: epath.Path) -> int | None:
+    """The step of the newest whole checkpoint in a folder, or None."""
+    return max(ocp.utils.checkpoint_steps(folder), default=None)
+
+
 class Checkpoints:
     """The checkpoints in one folder, saved by a thread of Orbax's.
 

@@ -15,7 +15,7 @@ from fdlkit.train.state import TrainState
 from fdlkit.train.stop import Stop
 
 
-class InterruptedEvaluation(Exception):
+class EvaluationStoppedError(Exception):
     """The run was asked to stop while it was evaluating."""
 
 
@@ -44,7 +44,7 @@ def evaluate(
       Each metric over the whole set: sums in float64, one division at the end.
 
     Raises:
-      InterruptedEvaluation: `stop` was requested.
+      EvaluationStoppedError: `stop` was requested.
     """
     totals = np.zeros((len(names), 2))
     pending: collections.deque[jax.Array] = collections.deque()
@@ -52,7 +52,7 @@ def evaluate(
     try:
         for batch in batches:
             if stop.signal is not None:
-                raise InterruptedEvaluation
+                raise EvaluationStoppedError
             sums = step(state.params, state.model_state, feed.place(batch))
             pending.append(sums)
             while len(pending) >= in_flight:

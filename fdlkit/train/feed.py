@@ -58,7 +58,8 @@ class Feed:
         return {name: self._from_rows(array) for name, array in batch.items()}
 
     def _from_rows(self, local: np.ndarray) -> jax.Array:
-        def piece(index: tuple[slice, ...]) -> np.ndarray:
+        def piece(index: tuple[slice, ...] | None) -> np.ndarray:
+            assert index is not None
             start, stop, _ = index[0].indices(self._batch_size)
             return local[start - self.rows.start : stop - self.rows.start]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import time
 from collections.abc import Mapping, Sequence
@@ -15,8 +16,12 @@ from etils import epath
 from fdlkit.data.batches import BatchIterator
 from fdlkit.data.pipeline import Pipeline
 from fdlkit.errors import RunFailedError, UserError
-from fdlkit.train.checkpoints import CheckpointPolicy, Checkpoints
-from fdlkit.train.evaluation import InterruptedEvaluation, evaluate
+from fdlkit.train.checkpoints import (
+    CheckpointPolicy,
+    Checkpoints,
+    last_saved_step,
+)
+from fdlkit.train.evaluation import EvaluationStoppedError, evaluate
 from fdlkit.train.feed import Feed, next_batch
 from fdlkit.train.progress import Progress
 from fdlkit.train.setup import Setup
@@ -93,25 +98,27 @@ def train_loop(
       UserError: The run cannot begin.
       RunFailedError: A loss or gradient was not finite.
     """
-    keep_record(workdir, record)
-    with Checkpoints(workdir / "checkpoints", plan.checkpoints) as checkpoints:
-        last = checkpoints.last_step
-        first = last or 0
-        evaluation_pending = plan.evaluates_at(first) and not JsonLines().has(
-            workdir, first, "eval/"
+    last = last_saved_step(workdir / "checkpoints")
+    first = last or 0
+    evaluation_pending = plan.evaluates_at(first) and not JsonLines().has(
+        workdir, first, "eval/"
+    )
+    if first >= plan.num_train_steps and not evaluation_pending:
+        progress.say(
+            f"finished already: {workdir} is at step {first} of "
+            f"{plan.num_train_steps}; a larger num_train_steps goes on from there"
         )
-        if first >= plan.num_train_steps and not evaluation_pending:
-            progress.say(
-                f"finished already: {workdir} is at step {first} of "
-                f"{plan.num_train_steps}; a larger num_train_steps goes on from there"
-            )
-            return Result(step=first, finished=True)
-        if stop.signal is not None:
-            return Result(step=first, finished=False, saved=last is not None)
+        return Result(step=first, finished=True)
+    if stop.signal is not None:
+        return Result(step=first, finished=False, saved=last is not None)
 
-        batches = plan.train_data.batches(
-            rows=Feed(plan.train_data.batch_size, setup.batch_sharding).rows
-        )
+    keep_record(workdir, record)
+    feed = Feed(plan.train_data.batch_size, setup.batch_sharding)
+    batches = plan.train_data.batches(rows=feed.rows)
+    with (
+        contextlib.closing(batches),
+        Checkpoints(workdir / "checkpoints", plan.checkpoints) as checkpoints,
+    ):
         if last is None:
             state = setup.init_state()
         else:
@@ -130,10 +137,7 @@ def train_loop(
                 stop=stop,
                 progress=progress,
             )
-            try:
-                return loop.run(evaluation_pending=evaluation_pending)
-            finally:
-                batches.close()
+            return loop.run(evaluation_pending=evaluation_pending)
 
 
 def keep_record(workdir: epath.Path, record: Mapping[str, str]) -> None:
@@ -234,7 +238,7 @@ class _Loop:
                 while len(self.reports) >= self.in_flight:
                     self.settle()
             finished = self.step >= plan.num_train_steps
-        except InterruptedEvaluation:
+        except EvaluationStoppedError:
             self.progress.say(f"evaluation of step {self.step} was interrupted")
             finished = False
         self.save()

@@ -22,7 +22,8 @@ class Loss(Protocol):
       unit: What one element is, in the plural; names the logged rate.
     """
 
-    unit: str
+    @property
+    def unit(self) -> str: ...
 
     def __call__(self, context: Context) -> jax.Array:
         """Values of any shape `[batch, ...]`, float32."""

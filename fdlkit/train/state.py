@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import flax.struct
-import jax
 
 
 @flax.struct.dataclass
 class TrainState:
     """Everything that the next step depends on, but for the data.
+
+    A tree of this shape also holds what there is one of for each array: its
+    abstract shape, its `PartitionSpec`, its `NamedSharding`.
 
     Attributes:
       step: How many updates were made, [] int32.
@@ -21,8 +23,8 @@ class TrainState:
         stopped between two log points still logs true means.
     """
 
-    step: jax.Array
+    step: Any
     params: Any
     model_state: Any
     opt_state: Any
-    window: jax.Array
+    window: Any

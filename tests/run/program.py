@@ -25,7 +25,7 @@ class Program:
         workdir: Path,
         *arguments: str,
         target: str = "experiments/lm.py:tiny",
-        environment: Mapping[str, str] = {},  # noqa: B006 - never changed
+        environment: Mapping[str, str] = {},
     ):
         command = [sys.executable, "-m", "fdlkit", "train", target]
         self.process = subprocess.Popen(

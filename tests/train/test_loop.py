@@ -153,7 +153,7 @@ def test_a_stop_before_there_is_any_state_saves_nothing(tmp_path):
     stop.request(15)
     result = make_trainer().train(tmp_path, stop=stop)
     assert (result.step, result.finished, result.saved) == (0, False, False)
-    assert list((tmp_path / "checkpoints").iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_more_steps_go_on_from_the_last(undisturbed, tmp_path):

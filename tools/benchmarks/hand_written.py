@@ -40,16 +40,16 @@ def train(
     example = {name: jnp.zeros(s.shape, s.dtype) for name, s in pipeline.spec().items()}
 
     @jax.jit
-    def init(key):
+    def init(key: jax.Array) -> Any:
         params = nn.meta.unbox(model.init(key, example[argument])["params"])
         return params, optimizer.init(params), jnp.zeros((), jnp.int32), jnp.zeros(3)
 
-    def step(state, batch):
+    def step(state: Any, batch: Any) -> tuple[Any, jax.Array]:
         params, opt_state, number, sums = state
 
-        def objective(params):
+        def objective(params: Any) -> jax.Array:
             rngs = {"dropout": jax.random.fold_in(jax.random.key(0), number)}
-            preds = model.apply({"params": params}, batch[argument], rngs=rngs)
+            preds: Any = model.apply({"params": params}, batch[argument], rngs=rngs)
             return per_row_loss(preds, batch["labels"]).mean()
 
         loss, grads = jax.value_and_grad(objective)(params)
