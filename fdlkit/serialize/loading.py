@@ -99,11 +99,10 @@ def _misfits(node: Node, lookup: _Lookup) -> Iterator[str]:
             yield f"{node.type.name} is no kind of Buildable"
     elif node.kind == "namedtuple" and node.callable is not None:
         found = lookup.resolve(node.callable)
+        fields = tuple(getattr(found, "_fields", ()))
         if not (inspect.isclass(found) and daglish.is_namedtuple_subclass(found)):
             yield f"{node.callable.name} is no NamedTuple"
-            return
-        fields: tuple[str, ...] = vars(found)["_fields"]
-        if fields != tuple(argument.key for argument in node.arguments):
+        elif fields != tuple(argument.key for argument in node.arguments):
             yield f"{node.callable.name} has other fields: {', '.join(fields)}"
 
 
