@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
+
+import fiddle as fdl
 
 from fdlkit.errors import UserError
 from fdlkit.graph import fiddle_internals, origins, paths, tasks, walk
@@ -82,6 +85,12 @@ class _Builder(_Rehearsal):
     def __init__(self, taken: Taken):
         super().__init__(taken.graph)
         self._originals = taken.originals
+        # ArgFactories and containers of them; a reference may turn out to be one.
+        self._factories: set[int] = set()
+        for number, node in enumerate(taken.graph.nodes):
+            is_one = node.kind in ("arg_factory", "reference", "buildable")
+            if is_one or (not node.is_buildable and self._may_hold_factory(node)):
+                self._factories.add(number)
 
     def node(self, number: int) -> tasks.Task[Where]:
         node = self.graph.nodes[number]
@@ -97,10 +106,19 @@ class _Builder(_Rehearsal):
         if not node.is_buildable:
             return walk.with_children(original, list(values.values()))
         args, kwargs = fiddle_internals.args_kwargs(original, values)
+        if node.kind == "partial" and not self._may_hold_factory(node):
+            # What Fiddle does too, after a recursive search for factories.
+            return functools.partial(fdl.get_callable(original), *args, **kwargs)
         try:
             return fiddle_internals.call(original, args, kwargs)
         except Exception as error:
             raise self._failed(number, values, error) from error
+
+    def _may_hold_factory(self, node: Node) -> bool:
+        return any(
+            isinstance(argument.value, Link) and argument.value.node in self._factories
+            for argument in node.arguments
+        )
 
     def _failed(
         self, number: int, values: dict[Any, Any], error: Exception

@@ -6,40 +6,15 @@ reference object may stand in two places and mean two things.
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from fdlkit import suggest
-from fdlkit.errors import UserError
 from fdlkit.graph import paths, tasks
-from fdlkit.graph.model import UNKNOWN, Argument, Graph, Leaf, Link, Node, Value
+from fdlkit.graph.faults import BrokenReferenceError, Faults, Found, find_argument
+from fdlkit.graph.model import UNKNOWN, Graph, Leaf, Link, Node, Value
 from fdlkit.graph.paths import Path, PathKey
 from fdlkit.graph.places import Places
-from fdlkit.graph.references import OPERATORS, Target, spell
+from fdlkit.graph.references import OPERATORS, Target
 from fdlkit.graph.snapshot import snapshot
-
-_MAX_NAMES = 12
-
-
-class BrokenReferenceError(UserError):
-    """A reference that leads nowhere, in a circle, or to several values."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Found:
-    """What one reference leads to.
-
-    Attributes:
-      value: A leaf or a link to a node, which may be another reference.
-      holder: The node or container that holds the value; None for the root.
-      key: The value's key in it.
-    """
-
-    value: Value
-    holder: int | None
-    key: PathKey | None
-
 
 # What a task computes, and for which reference and holder: `where` the reference
 # leads, at which `end` if it leads to other references, its `value`; or, with any
@@ -56,6 +31,7 @@ class Resolver:
     def __init__(self, graph: Graph):
         self.graph = graph
         self.places = Places(graph)
+        self._faults = Faults(graph, self.places)
         self.results: dict[Where, Any] = {}
 
     def value(self, reference: int, holder: int) -> Any:
@@ -114,6 +90,9 @@ class Resolver:
             wanted, self._start, results=self.results, on_cycle=self._on_cycle
         )
 
+    def _on_cycle(self, chain: list[Where]) -> NoReturn:
+        raise self._faults.circle(chain)
+
     def _start(self, key: Where) -> tasks.Task[Where]:
         what, number, holder = key
         if what == "node":
@@ -140,7 +119,7 @@ class Resolver:
         for other in ends[1:]:
             another = yield from self._end_value(other)
             if not _same(value, another):
-                raise self._ambiguous(
+                raise self._faults.ambiguous(
                     number, holder, (ends[0], value), (other, another)
                 )
         return value
@@ -161,7 +140,7 @@ class Resolver:
         try:
             return OPERATORS[str(symbol.value)](*sides)
         except Exception as error:
-            at = self._spell_position(number, holder)
+            at = self._faults.position(number, holder)
             raise BrokenReferenceError(
                 f"cannot compute {at}",
                 f"  {type(error).__name__}: {error}",
@@ -181,7 +160,7 @@ class Resolver:
                         step = self._step(end.value, key)
                         if step is None:
                             way = target.path[: done + 1]
-                            raise self._missing(number, holder, end, way)
+                            raise self._faults.missing(number, holder, end, way)
                         ahead.append(step)
                 at = ahead
             found.update(dict.fromkeys(at))
@@ -208,10 +187,10 @@ class Resolver:
             name = str(target.path[0])
             around = self.places.nearest(holder, name)
             if not around:
-                raise self._nothing_around(number, holder, name)
+                raise self._faults.nothing_around(number, holder, name)
             if not self.graph.defaults_known and not self._is_next_to(holder, around):
                 raise BrokenReferenceError(
-                    f"{self._spell_position(number, holder)} cannot be told: a nearer "
+                    f"{self._faults.position(number, holder)} cannot be told: a nearer "
                     "node may have that parameter unset"
                 )
         else:
@@ -221,7 +200,7 @@ class Resolver:
             if not around:
                 raise BrokenReferenceError(
                     f"reference climbs out of the config: "
-                    f"{self._spell_position(number, holder)}",
+                    f"{self._faults.position(number, holder)}",
                     "one dot is the node that holds the reference, "
                     "each further dot the node around it",
                 )
@@ -243,125 +222,6 @@ class Resolver:
             return None
         reached = argument.default if argument.value is None else argument.value
         return None if reached is None else Found(reached, value.node, argument.key)
-
-    def _spell_position(self, number: int, holder: int) -> str:
-        """`model.block.width = ref(^hidden) * 4`, where the reference stands."""
-        node = self.graph.nodes[holder]
-        for argument in node.arguments:
-            if isinstance(argument.value, Link) and self._is_part(
-                number, argument.value.node
-            ):
-                path = paths.format((*self.places.path(holder), argument.key))
-                return f"{path} = {spell(self.graph, argument.value.node)}"
-        return spell(self.graph, number)
-
-    def _is_part(self, number: int, whole: int) -> bool:
-        todo, seen = [whole], set()
-        while todo:
-            at = todo.pop()
-            if at == number:
-                return True
-            node = self.graph.nodes[at]
-            if at in seen or node.kind != "reference":
-                continue
-            seen.add(at)
-            todo += [a.value.node for a in node.arguments if isinstance(a.value, Link)]
-        return False
-
-    def _on_cycle(self, chain: list[Where]) -> NoReturn:
-        lines: dict[str, None] = {}
-        for what, number, holder in chain:
-            if what != "node":
-                lines[f"  {self._spell_position(number, holder)}"] = None
-        nodes = [number for what, number, _ in chain if what == "node"]
-        if nodes:
-            held = self.places.describe(nodes[0])
-            lines[f"  {held} needs all that is in it"] = None
-        raise BrokenReferenceError("references form a circle", *lines)
-
-    def _missing(
-        self, number: int, holder: int, at: Found, way: Path
-    ) -> BrokenReferenceError:
-        last = way[-1]
-        position = self._spell_position(number, holder)
-        node = self.graph.node(at.value)
-        if node is None:
-            assert isinstance(at.value, Leaf)
-            where = paths.format(self._path_of(at))
-            return BrokenReferenceError(
-                f"reference leads nowhere: {position}",
-                f"  {where} is {at.value.live!r}, which has nothing in it",
-            )
-        assert isinstance(at.value, Link)
-        where = self.places.describe(at.value.node)
-        argument = find_argument(node, last)
-        if argument is not None:
-            how = "is made by a default factory" if argument.factory else "is not set"
-            return BrokenReferenceError(
-                f"reference to a value that {how}: {position}",
-                f"  set '{paths.relative((argument.key,)).lstrip('.')}' at {where}",
-            )
-        names = [_name(a.key) for a in node.arguments]
-        wanted = _name(last)
-        lines = [f"  no {_kind_of_key(node)} {wanted} at {where}"]
-        if hint := suggest.hint(wanted, names):
-            lines.append(f"  {hint}")
-        lines += _listed(node, names)
-        return BrokenReferenceError(f"reference leads nowhere: {position}", *lines)
-
-    def _path_of(self, found: Found) -> Path:
-        if found.holder is None or found.key is None:
-            return ()
-        return (*self.places.path(found.holder), found.key)
-
-    def _nothing_around(
-        self, number: int, holder: int, name: str
-    ) -> BrokenReferenceError:
-        around: list[int] = []
-        todo = list(self.places.own(holder))
-        seen = set(todo)
-        while todo:
-            for above in self.places.enclosing(todo.pop()) - seen:
-                seen.add(above)
-                around.append(above)
-                todo.append(above)
-        names = [
-            str(argument.key)
-            for above in around
-            for argument in self.graph.nodes[above].arguments
-        ]
-        lines = [f"  no node around it has a parameter '{name}'"]
-        if hint := suggest.hint(name, names):
-            lines.append(f"  {hint}")
-        shown = [f"  around it: {self.places.describe(above)}" for above in around[:4]]
-        if len(around) > 4:
-            shown.append(f"  ... and {len(around) - 4} further out")
-        at = self._spell_position(number, holder)
-        return BrokenReferenceError(f"reference leads nowhere: {at}", *lines, *shown)
-
-    def _ambiguous(
-        self, number: int, holder: int, one: tuple[Found, Any], two: tuple[Found, Any]
-    ) -> BrokenReferenceError:
-        return BrokenReferenceError(
-            "a shared node's reference means two things: "
-            f"{self._spell_position(number, holder)}",
-            *(
-                f"  {paths.format(self._path_of(found))} is {_shown(value)}"
-                for found, value in (one, two)
-            ),
-            "  give each place its own copy, or write an absolute reference",
-        )
-
-
-def positions(graph: Graph) -> Iterator[tuple[int, Argument]]:
-    """Every position of a reference: its holder's node and the argument there."""
-    for number, node in enumerate(graph.nodes):
-        if node.kind == "reference":
-            continue
-        for argument in node.arguments:
-            inner = graph.node(argument.value)
-            if inner is not None and inner.kind == "reference":
-                yield number, argument
 
 
 def resolved_value(config: Any, path: Path) -> Any:
@@ -405,23 +265,6 @@ def resolved_value(config: Any, path: Path) -> Any:
     return value.live if isinstance(value, Leaf) else value
 
 
-def find_argument(node: Node, key: PathKey) -> Argument | None:
-    """The argument that a path's key means, allowing `[-1]` and `d.k` for `d['k']`."""
-    if node.kind == "reference":
-        return None
-    exact = node.argument(key)
-    if exact is not None:
-        return exact
-    if type(key) is int and not node.is_buildable and "dict" not in node.kind:
-        if -len(node.arguments) <= key < len(node.arguments):
-            return node.arguments[key]
-    elif isinstance(key, str) and "dict" in node.kind:
-        return node.argument(paths.Key(key))
-    elif isinstance(key, paths.Key) and isinstance(key.value, str):
-        return None if "dict" in node.kind else node.argument(key.value)
-    return None
-
-
 def _is_plain(node: Node) -> bool:
     return node.kind == "reference" and node.argument("path") is not None
 
@@ -447,28 +290,3 @@ def _same(one: Any, two: Any) -> bool:
         return bool(one == two)
     except Exception:  # arrays and the like do not say yes or no
         return False
-
-
-def _shown(value: Any) -> str:
-    text = repr(value) if not isinstance(value, Link) else f"node {value.node}"
-    return text if len(text) <= 60 else f"{text[:59]}…"
-
-
-def _name(key: PathKey) -> str:
-    return key if isinstance(key, str) else paths.bracket(key)
-
-
-def _kind_of_key(node: Node) -> str:
-    if node.is_buildable:
-        return "parameter"
-    return "key" if "dict" in node.kind else "element"
-
-
-def _listed(node: Node, names: list[str]) -> list[str]:
-    if not names:
-        return []
-    if not node.is_buildable and "dict" not in node.kind and node.kind != "namedtuple":
-        return [f"  elements: [0] to [{len(names) - 1}]"]
-    more = ", …" if len(names) > _MAX_NAMES else ""
-    what = "parameters" if node.is_buildable else "keys"
-    return [f"  {what}: {', '.join(names[:_MAX_NAMES])}{more}"]

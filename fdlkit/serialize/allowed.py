@@ -84,8 +84,9 @@ def _words(*texts: str) -> frozenset[str]:
 NAMES: dict[str, frozenset[str]] = {
     "builtins": _words(_BUILTINS),
     "collections": _words("Counter OrderedDict defaultdict deque"),
-    "fiddle": _words("Tag"),
     "fiddle.experimental.dict_config": _words("DictConfig"),
+    # What a DictConfig calls; it has no public name.
+    "fiddle._src.experimental.dict_config": _words("_kwargs_to_dict"),
     "flax.linen": _words(_FLAX_LINEN),
     "jax.nn": _words(_JAX_NN),
     "jax.nn.initializers": _words(_INITIALIZERS),

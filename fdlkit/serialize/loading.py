@@ -9,6 +9,9 @@ import sys
 from collections.abc import Collection, Iterator
 from typing import Any
 
+import fiddle as fdl
+from fiddle import daglish, tag_type
+
 from fdlkit import suggest
 from fdlkit.errors import UserError
 from fdlkit.graph import names, paths, signatures
@@ -66,6 +69,8 @@ def _problems_of(
 ) -> Iterator[tuple[paths.PathKey | None, str]]:
     """What is wrong with a node (key None) and with what it holds directly."""
     wrong = [*lookup.problems(node.type), *lookup.problems(node.callable)]
+    if not wrong:
+        wrong = list(_misfits(node, lookup))
     if not wrong and node.callable is not None and node.is_buildable:
         keys = [argument.key for argument in node.arguments]
         wrong = list(_unknown_parameters(lookup.resolve(node.callable), keys))
@@ -77,6 +82,28 @@ def _problems_of(
         for one in (held, key, *argument.tags):
             for problem in lookup.problems(one):
                 yield argument.key, problem
+        for tag in argument.tags:
+            known = not any(lookup.problems(tag))
+            if known and not isinstance(lookup.resolve(tag), tag_type.TagType):
+                yield argument.key, f"{tag.name} is no tag"
+
+
+def _misfits(node: Node, lookup: _Lookup) -> Iterator[str]:
+    """Classes that are not what the node's kind needs: `restore` makes objects of them.
+
+    A class that is none of these is never called, here or there.
+    """
+    if node.kind == "buildable" and node.type is not None:
+        found = lookup.resolve(node.type)
+        if not (inspect.isclass(found) and issubclass(found, fdl.Buildable)):
+            yield f"{node.type.name} is no kind of Buildable"
+    elif node.kind == "namedtuple" and node.callable is not None:
+        found = lookup.resolve(node.callable)
+        fields = tuple(getattr(found, "_fields", ()))
+        if not (inspect.isclass(found) and daglish.is_namedtuple_subclass(found)):
+            yield f"{node.callable.name} is no NamedTuple"
+        elif fields != tuple(argument.key for argument in node.arguments):
+            yield f"{node.callable.name} has other fields: {', '.join(fields)}"
 
 
 def _unknown_parameters(called: Any, keys: list[paths.PathKey]) -> Iterator[str]:

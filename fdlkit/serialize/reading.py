@@ -108,12 +108,21 @@ class _Reader:
             arguments = [
                 Argument(n, self._value(value, at)) for n, value in enumerate(elements)
             ]
+        if kind in ("set", "frozenset"):
+            for argument in arguments:
+                inner = argument.value
+                if isinstance(inner, Link) and not self._is_hashable(inner.node):
+                    raise _FormatError(f"{at} is a set that holds what can change")
         own = _symbol(data["type"], at) if "type" in data else None
         if (kind == "buildable") != (own is not None):
             raise _FormatError(f"{at} has a type where none belongs, or lacks one")
         return self._table.add(
             Node(kind, tuple(arguments), self._callable(kind, data, at), own)
         )
+
+    def _is_hashable(self, number: int) -> bool:
+        node = self._table.nodes[number]
+        return node.is_value and node.kind != "reference"
 
     def _callable(self, kind: str, data: dict[str, Any], at: str) -> Symbol | None:
         if kind == "reference":

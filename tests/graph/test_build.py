@@ -218,6 +218,11 @@ def test_depth_and_diamonds_cost_their_node_count():
         built, depth = built.a[0], depth + 1
     assert depth == 3000
 
+    nested: list[Any] = []
+    for _ in range(3000):
+        nested = [nested]
+    assert build(fdl.Partial(Box, a=nested))().a[0][0] is not nested[0][0]
+
     diamond = fdl.Config(Box)
     for _ in range(30):
         diamond = fdl.Config(Box, a=diamond, b=(diamond,))

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from fiddle.experimental import dict_config
 
 from fdlkit.errors import UserError
 from fdlkit.graph.build import build
@@ -200,3 +201,9 @@ def test_what_only_the_running_program_has_is_refused():
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert ran.stdout == "  [0]: make, which only the running program has (__main__)\n"
+
+
+def test_a_dict_config_is_kept_with_its_kind():
+    config = dict_config.DictConfig(a=1, b=fdl.Config(Box))
+    again = loads(dumps(config), allow=[HERE])
+    assert type(again) is dict_config.DictConfig and equal(again, config)

@@ -132,6 +132,7 @@ def reference(**arguments):
     return {"kind": "reference", "arguments": arguments}
 
 
+HERE = "tests.graph.configs"
 HEAD = '{"schema": "fdlkit.config/1", '
 
 
@@ -172,6 +173,7 @@ HEAD = '{"schema": "fdlkit.config/1", '
         text({"kind": "dict", "items": [[1]]}),
         text({"kind": "dict", "items": [[[1], 2]]}),
         text({"kind": "dict", "items": [[1, 2], [1, 3]]}),
+        text(listed(), {"kind": "set", "elements": [{"node": 0}]}),
         text(reference(path="a..b")),
         text(reference(path=3)),
         text(reference(operator="**", left=1, right=2)),
@@ -182,3 +184,19 @@ def test_a_damaged_file_is_refused_in_words(damaged):
     with pytest.raises(UserError) as refused:
         read(damaged)
     assert refused.value.lines[0].startswith("this ")
+
+
+def test_a_name_in_the_wrong_place_is_refused_and_not_called():
+    as_tuple = {"kind": "namedtuple", "callable": "optax:adam", "arguments": {}}
+    as_type = called(callable="builtins:dict", kind="buildable", type="builtins:dict")
+    fields = {"kind": "namedtuple", "callable": f"{HERE}:Pair", "arguments": {"x": 1}}
+    tagged = called(callable="builtins:dict", tags=[["x", ["builtins:dict"]]])
+    for node, said in [
+        (as_tuple, "<root>: optax.adam is no NamedTuple"),
+        (as_type, "<root>: builtins.dict is no kind of Buildable"),
+        (fields, f"<root>: {HERE}.Pair has other fields: left, right"),
+        (tagged, "x: builtins.dict is no tag"),
+    ]:
+        with pytest.raises(UserError) as refused:
+            loads(text(node), allow=[HERE])
+        assert refused.value.lines[1] == f"  {said}"
