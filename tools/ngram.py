@@ -88,7 +88,7 @@ def main(argv: Sequence[str]) -> int:
     import fdlkit  # after the arguments are known to be right
 
     try:
-        experiment = fdlkit.build(fdlkit.load(options.target).cfg)
+        experiment = fdlkit.build(fdlkit.load(options.target))
         print("\n".join(report(experiment, options.workdir)))
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -7,12 +7,12 @@ import sys
 
 from fdlkit.cli.flags import Parsed
 from fdlkit.overrides.apply import apply
-from fdlkit.targets.loading import LoadedTarget, load
+from fdlkit.targets.loading import LoadedTarget, load_target
 
 
 def load_overridden(target: str, parsed: Parsed) -> LoadedTarget:
     """The target with the command line's overrides applied to its config."""
-    loaded = load(target, allow=parsed.values["allow"])
+    loaded = load_target(target, allow=parsed.values["allow"])
     cfg, notes = apply(loaded.cfg, parsed.overrides, loaded.module)
     for note in notes:
         print(f"note: {note}", file=sys.stderr)

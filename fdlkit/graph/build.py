@@ -180,7 +180,7 @@ class _Builder(_Rehearsal):
                 return held.short
         try:
             text = " ".join(repr(value).split())
-        except Exception:  # a broken __repr__ must not hide the first error
+        except Exception:  # noqa: BLE001 - a broken __repr__ must not hide the first error
             text = f"<{type(value).__qualname__}>"
         return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"
 

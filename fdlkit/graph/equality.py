@@ -312,7 +312,7 @@ def _same_opaque(x: Any, y: Any) -> bool:
         if numpy is not None and hasattr(x, "__array__") and hasattr(x, "dtype"):
             return x.dtype == y.dtype and bool(numpy.array_equal(x, y))
         return bool(x == y)
-    except Exception:  # a type that cannot be compared has no equals
+    except Exception:  # noqa: BLE001 - a type that cannot be compared has no equals
         return False
 
 

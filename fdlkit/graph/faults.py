@@ -67,6 +67,7 @@ class Faults:
         return False
 
     def circle(self, chain: list[tuple[str, int, int]]) -> BrokenReferenceError:
+        """References that need each other, every one of them listed."""
         lines: dict[str, None] = {}
         for what, number, holder in chain:
             if what != "node":
@@ -80,6 +81,7 @@ class Faults:
     def missing(
         self, number: int, holder: int, at: Found, way: Path
     ) -> BrokenReferenceError:
+        """A path that ends at `at`, where the last key of `way` is not there."""
         last = way[-1]
         position = self.position(number, holder)
         node = self._graph.node(at.value)
@@ -110,6 +112,7 @@ class Faults:
     def nothing_around(
         self, number: int, holder: int, name: str
     ) -> BrokenReferenceError:
+        """A `^name` that no enclosing node has."""
         around: list[int] = []
         todo = list(self._places.own(holder))
         seen = set(todo)
@@ -135,6 +138,7 @@ class Faults:
     def ambiguous(
         self, number: int, holder: int, one: tuple[Found, Any], two: tuple[Found, Any]
     ) -> BrokenReferenceError:
+        """A relative reference in a node whose several places give it two values."""
         return BrokenReferenceError(
             "a shared node's reference means two things: "
             f"{self.position(number, holder)}",

@@ -19,16 +19,19 @@ from fiddle import history, tag_type
 # `fdlkit.build` and fail under `fdl.build`.
 from fiddle._src.building import _in_build
 
-# What a `TaggedValue` calls. Its second parameter is filled by Fiddle, so that it is
-# nothing to show or to set; no public name leads to it.
+# No public name leads to it.
 from fiddle._src.config import tagged_value_fn
 
 ArgumentKey = str | int
 
+# What a `TaggedValue` calls. Its second parameter is filled by Fiddle, so that it is
+# nothing to show or to set.
+TAGGED_VALUE_FN: Any = tagged_value_fn
+
 
 def is_tagged_value_fn(fn_or_cls: Any) -> bool:
     """Whether it is the callable of every `TaggedValue`."""
-    return fn_or_cls is tagged_value_fn
+    return fn_or_cls is TAGGED_VALUE_FN
 
 
 def in_build() -> contextlib.AbstractContextManager[None]:

@@ -125,5 +125,5 @@ def _modules(module: str, qualname: str) -> list[str]:
 def _text(value: Any) -> str:
     try:
         return repr(value)
-    except Exception:  # a broken __repr__ must not hide where the value stands
+    except Exception:  # noqa: BLE001 - a broken __repr__ must not hide where the value stands
         return f"<{type(value).__qualname__}>"

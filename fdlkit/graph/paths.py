@@ -111,7 +111,7 @@ def to_dict_key(key: PathKey) -> object:
     return key.value if isinstance(key, Key) else key
 
 
-def format(path: Path) -> str:
+def format(path: Path) -> str:  # noqa: A001 - read as `paths.format`
     """Writes a path so that `parse` reads it back; the root is `<root>`."""
     return ROOT if not path else relative(path).removeprefix(".")
 

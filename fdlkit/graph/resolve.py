@@ -82,8 +82,8 @@ class Resolver:
 
     def node(self, number: int) -> tasks.Task[Where]:
         """What a node that is no reference is worth to the references to it."""
+        yield from ()  # a task that needs no other
         return Link(number)
-        yield
 
     def _run(self, wanted: Where) -> Any:
         return tasks.run(
@@ -288,5 +288,5 @@ def _same(one: Any, two: Any) -> bool:
         return False
     try:
         return bool(one == two)
-    except Exception:  # arrays and the like do not say yes or no
+    except Exception:  # noqa: BLE001 - arrays and the like do not say yes or no
         return False

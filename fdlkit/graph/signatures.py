@@ -112,7 +112,7 @@ def _annotations(
     for source in sources:
         try:
             hints = typing.get_type_hints(source)
-        except Exception:  # an annotation may be any expression, and raise anything
+        except Exception:  # noqa: BLE001 - an annotation may be any expression, and raise anything
             hints = _one_by_one(source)
         for name, hint in hints.items():
             if name in signature.parameters:
@@ -132,7 +132,7 @@ def _one_by_one(source: Any) -> dict[str, Any]:
             scope = getattr(function, "__globals__", getattr(module, "__dict__", {}))
             try:
                 found[name] = typing.get_type_hints(carrier, scope)[name]
-            except Exception:  # as above
+            except Exception:  # noqa: BLE001 - as above
                 found[name] = written
     return found
 

@@ -9,9 +9,8 @@ from etils import epath
 from fdlkit.errors import UserError
 from fdlkit.graph import paths
 from fdlkit.graph.equality import Difference, differences
-from fdlkit.graph.model import Graph, Leaf
-from fdlkit.graph.places import Places
-from fdlkit.graph.resolve import positions
+from fdlkit.graph.model import Graph, Link
+from fdlkit.graph.resolve import Resolver
 from fdlkit.serialize.reading import read
 
 # What the house writes into a workdir; `--fresh` removes these and nothing else.
@@ -88,22 +87,22 @@ def notes(changes: Sequence[Difference], config: Graph) -> list[str]:
     return said
 
 
-def followers_of(config: Graph, path: str) -> list[str]:
-    """Where a reference to an argument of the root stands, as texts."""
-    places = Places(config)
+def followers_of(config: Graph, name: str) -> list[str]:
+    """Where a value stands that follows an argument of the root, as texts."""
+    resolver = Resolver(config)
+    root = config.root.node if isinstance(config.root, Link) else None
     found = []
-    for holder, argument in positions(config):
-        below = [config.node(argument.value)]
-        while below:
-            node = below.pop()
-            if node is None:
+    for holder in resolver.places.order:
+        node = config.nodes[holder]
+        for argument in node.arguments if node.kind != "reference" else ():
+            inner = config.node(argument.value)
+            if inner is None or inner.kind != "reference":
                 continue
-            below += [config.node(inner.value) for inner in node.arguments]
-            source = node.argument("path")
-            leaf = None if source is None else source.value
-            if isinstance(leaf, Leaf) and leaf.live in (path, f"^{path}"):
-                found.append(paths.format((*places.path(holder), argument.key)))
-                break
+            assert isinstance(argument.value, Link)
+            sources = resolver.sources(argument.value.node, holder)
+            if any(s.holder == root and s.key == name for s in sources):
+                where = (*resolver.places.path(holder), argument.key)
+                found.append(paths.format(where))
     return found
 
 

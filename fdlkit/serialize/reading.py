@@ -130,7 +130,7 @@ class _Reader:
             called = references.reference if is_plain else references.arithmetic
             return Symbol(called.__module__, called.__qualname__, live=called)
         if kind == "tagged_value":
-            called = fiddle_internals.tagged_value_fn
+            called = fiddle_internals.TAGGED_VALUE_FN
             return Symbol(called.__module__, called.__qualname__, live=called)
         if "callable" in data:
             return _symbol(data["callable"], at)

@@ -46,7 +46,20 @@ class LoadedTarget:
     source: str
 
 
-def load(target: str, *, allow: Sequence[str] = ()) -> LoadedTarget:
+def load(target: str, *, allow: Sequence[str] = ()) -> fdl.Buildable:
+    """The config that a target names: `experiments/lm.py:base`.
+
+    Args:
+      target: Any form of the table in `docs/cli.md`.
+      allow: Modules that a JSON target may name beside the known ones.
+
+    Raises:
+      UserError: As `load_target`.
+    """
+    return load_target(target, allow=allow).cfg
+
+
+def load_target(target: str, *, allow: Sequence[str] = ()) -> LoadedTarget:
     """The config that a target names.
 
     Args:

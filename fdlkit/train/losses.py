@@ -16,14 +16,11 @@ Context = Mapping[str, Any]
 
 
 class Loss(Protocol):
-    """Per-element losses from a step's context.
-
-    Attributes:
-      unit: What one element is, in the plural; names the logged rate.
-    """
+    """Per-element losses from a step's context."""
 
     @property
-    def unit(self) -> str: ...
+    def unit(self) -> str:
+        """What one element is, in the plural; names the logged rate."""
 
     def __call__(self, context: Context) -> jax.Array:
         """Values of any shape `[batch, ...]`, float32."""

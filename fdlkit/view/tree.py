@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from fdlkit.graph import paths, texts
+from fdlkit.graph.faults import BrokenReferenceError
 from fdlkit.graph.model import (
     UNKNOWN,
     Argument,
@@ -19,7 +20,7 @@ from fdlkit.graph.model import (
 )
 from fdlkit.graph.paths import Path
 from fdlkit.graph.places import Places
-from fdlkit.graph.resolve import BrokenReferenceError, Resolver
+from fdlkit.graph.resolve import Resolver
 
 Kind = Literal["node", "leaf", "default", "unset", "reference", "repeat"]
 

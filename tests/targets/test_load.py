@@ -9,7 +9,7 @@ import fiddle as fdl
 import pytest
 
 from fdlkit.errors import UserError
-from fdlkit.targets.loading import load
+from fdlkit.targets.loading import load, load_target
 
 PLAIN = '''
 """A file of configs."""
@@ -80,14 +80,14 @@ def write(tmp_path):
 
 def refused(target):
     with pytest.raises(UserError) as error:
-        load(target)
+        load_target(target)
     assert error.value.exit_code == 2
     return error.value.lines
 
 
 def test_a_function_of_a_file_makes_the_config(write):
     path = write("plain.py")
-    loaded = load(f"{path}:base")
+    loaded = load_target(f"{path}:base")
     assert loaded.cfg.size == 3
     assert loaded.file == path
     assert loaded.function == "base"
@@ -96,29 +96,29 @@ def test_a_function_of_a_file_makes_the_config(write):
 
 
 def test_arguments_are_typed_by_annotation(write):
-    cfg = load(f"{write('plain.py')}:base(size=1e2, names=['a', b])").cfg
+    cfg = load_target(f"{write('plain.py')}:base(size=1e2, names=['a', b])").cfg
     assert (cfg.size, cfg.names) == (100, ("a", "b"))
 
 
 def test_an_auto_config_function_is_a_config(write):
-    cfg = load(f"{write('plain.py')}:automatic(size=7)").cfg
+    cfg = load_target(f"{write('plain.py')}:automatic(size=7)").cfg
     assert isinstance(cfg, fdl.Config)
     assert cfg.size == 7
 
 
 def test_the_root_may_be_a_partial(write):
-    assert isinstance(load(f"{write('plain.py')}:part").cfg, fdl.Partial)
+    assert isinstance(load_target(f"{write('plain.py')}:part").cfg, fdl.Partial)
 
 
 def test_each_load_gives_a_config_of_its_own(write):
     path = write("plain.py")
-    one, two = load(f"{path}:base").cfg, load(f"{path}:base").cfg
+    one, two = load_target(f"{path}:base").cfg, load_target(f"{path}:base").cfg
     assert one is not two
     assert fdl.get_callable(one) is fdl.get_callable(two)
 
 
 def test_what_a_file_defines_is_found_under_its_module(write):
-    thing = fdl.get_callable(load(f"{write('plain_name.py')}:base").cfg)
+    thing = fdl.get_callable(load_target(f"{write('plain_name.py')}:base").cfg)
     assert thing.__module__ == "plain_name"
     assert sys.modules["plain_name"].Thing is thing
 
@@ -127,18 +127,18 @@ def test_two_files_of_one_name_do_not_clash(write):
     text = "import fiddle as fdl\ndef base(): return fdl.Config(dict, who={!r})"
     one = write("a/twin.py", text.format("a"))
     two = write("b/twin.py", text.format("b"))
-    assert load(f"{one}:base").cfg.who == "a"
-    loaded = load(f"{two}:base")
+    assert load_target(f"{one}:base").cfg.who == "a"
+    loaded = load_target(f"{two}:base")
     assert loaded.cfg.who == "b"
     assert sys.modules[loaded.module.__name__] is loaded.module
-    assert load(f"{one}:base").cfg.who == "a"
+    assert load_target(f"{one}:base").cfg.who == "a"
 
 
 def test_a_file_named_like_a_library_leaves_the_library_alone(write):
     import json
 
     path = write("json.py", "import fiddle as fdl\ndef base(): return fdl.Config(dict)")
-    load(f"{path}:base")
+    load_target(f"{path}:base")
     assert sys.modules["json"] is json
 
 
@@ -156,7 +156,7 @@ def test_a_file_in_a_package_has_its_dotted_name(write):
         """,
     )
     write("pack/sub/__init__.py", "")
-    loaded = load(f"{path}:base")
+    loaded = load_target(f"{path}:base")
     assert loaded.cfg.width == 11
     assert loaded.module.__name__ == "pack.sub.lm"
 
@@ -165,9 +165,9 @@ def test_a_module_of_the_current_folder_is_importable(write, monkeypatch):
     path = write("folder/here.py")
     write("folder/inner/there.py")
     monkeypatch.chdir(path.parent)
-    assert load("here:base").module.__name__ == "here"
-    assert load("inner.there:base").module.__name__ == "inner.there"
-    assert load("inner/there.py:base").module is sys.modules["inner.there"]
+    assert load_target("here:base").module.__name__ == "here"
+    assert load_target("inner.there:base").module.__name__ == "inner.there"
+    assert load_target("inner/there.py:base").module is sys.modules["inner.there"]
 
 
 def test_a_wrong_name_lists_the_configs_of_the_file(write):
@@ -232,7 +232,7 @@ def test_a_file_that_raises_is_not_left_half_imported(write):
     )
     assert "broken_file" not in sys.modules
     path.write_text("import fiddle as fdl\ndef base(): return fdl.Config(dict)\n")
-    assert isinstance(load(f"{path}:base").cfg, fdl.Config)
+    assert isinstance(load_target(f"{path}:base").cfg, fdl.Config)
 
 
 def test_places_below_the_current_folder_are_told_as_one_would_type_them(
@@ -290,3 +290,8 @@ def test_what_is_no_target_is_refused(target):
 def test_the_standard_library_can_be_a_target():
     assert "is a module, not a function" in refused("os:path")[0]
     assert "is not a Python file" in refused("sys:exit")[0]
+
+
+def test_the_face_gives_the_config_itself(write):
+    target = f"{write('plain.py')}:base"
+    assert load(target) == load_target(target).cfg

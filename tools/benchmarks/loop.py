@@ -89,7 +89,7 @@ def tiny_mlp(steps: int) -> tuple[Trainer, Callable[..., Any], str]:
 
 def lm_base(steps: int) -> tuple[Trainer, Callable[..., Any], str]:
     """`experiments/lm.py:base`, without its evaluation."""
-    cfg = load("experiments/lm.py:base").cfg
+    cfg = load("experiments/lm.py:base")
     cfg.num_train_steps = steps
     cfg.log_every = 10
     cfg.checkpoints.every = steps
