@@ -81,4 +81,4 @@ def activate(activation: Activation, x: jax.Array) -> jax.Array:
         return jax.nn.silu(x)
     if activation == "relu":
         return jax.nn.relu(x)
-    raise ValueError(f"activation={activation!r} is none of gelu, silu, relu")
+    raise ValueError(f"activation={activation!r} is not one of gelu, silu, relu")

@@ -33,5 +33,5 @@ def remat_policy(name: str) -> Callable[..., bool] | None:
     if name == "none":
         return None
     if name not in POLICIES:
-        raise ValueError(f"remat={name!r} is none of none, {', '.join(POLICIES)}")
+        raise ValueError(f"remat={name!r} is not one of none, {', '.join(POLICIES)}")
     return POLICIES[name]
