@@ -85,13 +85,14 @@ def check_divides(
         names = (entry,) if isinstance(entry, str) else entry or ()
         cut = " * ".join(f"{n}={mesh.shape[n]}" for n in names)
         size = shape[dim] if dim < len(shape) else 0
-        works = [p for p in range(1, parts + 1) if size % p == 0 and parts % p == 0]
+        below = size - size % parts
+        near = [str(n) for n in (below, below + parts) if n > 0]
+        cuts = [str(p) for p in range(1, parts) if size % p == 0 and parts % p == 0]
         raise UserError(
             f"{what} {tuple(shape)}: its {name} {size} is not a multiple of {parts} "
             f"(mesh {cut})",
-            f"what would work: a multiple of {parts} "
-            f"({size - size % parts or parts} or {size - size % parts + parts}), "
-            f"or a split in {' or '.join(map(str, works))}",
+            f"what would work: {name} {' or '.join(near)}, or a mesh that cuts it in "
+            f"{' or '.join(cuts)}",
         )
 
 

@@ -112,9 +112,12 @@ def train_loop(
     if stop.signal is not None:
         return Result(step=first, finished=False, saved=last is not None)
 
-    keep_record(workdir, record)
+    # Data that is missing is found out here, before anything is written.
+    if plan.eval_data is not None:
+        plan.eval_data.batches().close()
     feed = Feed(plan.train_data.batch_size, setup.batch_sharding)
     batches = plan.train_data.batches(rows=feed.rows)
+    keep_record(workdir, record)
     with (
         contextlib.closing(batches),
         Checkpoints(workdir / "checkpoints", plan.checkpoints) as checkpoints,

@@ -9,6 +9,8 @@ from typing import Any, Protocol
 import flax.linen as nn
 import jax
 
+from fdlkit.nn.sharing import refuse_hidden_sharing
+
 Inputs = Mapping[str, Any]
 Variables = Mapping[str, Any]
 
@@ -55,5 +57,12 @@ class LinenModel:
 
 
 def as_model(model: Any) -> Model:
-    """The model itself, or an adapter for a Flax Linen module."""
-    return LinenModel(model) if isinstance(model, nn.Module) else model
+    """The model itself, or an adapter for a Flax Linen module.
+
+    Raises:
+      UserError: A module is used inside a repeated template and outside it.
+    """
+    if not isinstance(model, nn.Module):
+        return model
+    refuse_hidden_sharing(model)
+    return LinenModel(model)

@@ -13,6 +13,7 @@ import jax
 import optax
 from jax.sharding import NamedSharding, PartitionSpec
 
+from fdlkit.data.describe import check_same_tokenizer
 from fdlkit.data.pipeline import Pipeline
 from fdlkit.errors import UserError
 from fdlkit.sharding.layout import (
@@ -145,9 +146,12 @@ def prepare(
 
     Raises:
       UserError: An array that the mesh does not divide, a key path that leads
-        nowhere, a model that cannot be traced on its data.
+        nowhere, a model that cannot be traced on its data, train and evaluation
+        data with different tokenizers.
     """
     check_rules(rules, mesh)
+    if eval_data is not None:
+        check_same_tokenizer(train_data, eval_data)
     batch_spec = mesh_spec(("batch",), rules)
     batch = _abstract(train_data)
     check_batch("train_data", train_data, batch_spec, mesh=mesh)

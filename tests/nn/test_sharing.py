@@ -155,7 +155,7 @@ def by_hand(params: Any, x: jax.Array) -> jax.Array:
     block = Adapted(Mlp(HIDDEN, 8), Mlp(HIDDEN, 8))
     x = outer(x)
     for layer in range(3):
-        own = jax.tree.map(lambda leaf: leaf[layer], params["layers"]["block"])
+        own = jax.tree.map(lambda leaf, n=layer: leaf[n], params["layers"]["block"])
         x = block.apply({"params": own}, x, outer)
     return outer(x)
 
