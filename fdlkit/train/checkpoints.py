@@ -116,3 +116,8 @@ class Checkpoints:
             ),
         )
         return restored["state"], restored["data"]
+
+    def record(self, step: int) -> Mapping[str, str]:
+        """What the run kept of itself at a step, by file name."""
+        args = ocp.args.Composite(record=ocp.args.JsonRestore())
+        return self._manager.restore(step, args=args)["record"]

@@ -287,6 +287,8 @@ class _Loop:
         values = {name: report[name] for name in LOGGED}
         elements = report["elements"] / report["steps"]
         values |= self.clock.rates(step, elements_per_step=elements)
+        if note := self.clock.take_note():
+            self.progress.say(note)
         self.writer.write(step, values)
         self.progress.update(step, values)
         self.refuse_nonfinite(step, report)

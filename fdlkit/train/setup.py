@@ -86,19 +86,33 @@ class Setup:
         with using(self.mesh, self.rules):
             return jax.jit(self.init, out_shardings=self.shardings)(inputs)
 
-    def lower_train_step(self, votes: jax.ShapeDtypeStruct | None = None) -> Any:
-        """The lowered training step; its state argument is donated."""
+    def lower_train_step(
+        self,
+        votes: jax.ShapeDtypeStruct | None = None,
+        *,
+        platforms: tuple[str, ...] | None = None,
+    ) -> Any:
+        """The lowered training step; its state argument is donated.
+
+        Args:
+          votes: The shape of the step's third argument; None: it has none.
+          platforms: What to lower for; on an abstract mesh it must be said.
+        """
         with using(self.mesh, self.rules):
-            return jax.jit(
-                self.train_step,
-                donate_argnums=0,
-                in_shardings=(
-                    self.shardings,
-                    self.batch_sharding,
-                    None if votes is None else votes.sharding,
-                ),
-                out_shardings=(self.shardings, self.replicated),
-            ).lower(self.state, self.batch, votes)
+            return (
+                jax.jit(
+                    self.train_step,
+                    donate_argnums=0,
+                    in_shardings=(
+                        self.shardings,
+                        self.batch_sharding,
+                        None if votes is None else votes.sharding,
+                    ),
+                    out_shardings=(self.shardings, self.replicated),
+                )
+                .trace(self.state, self.batch, votes)
+                .lower(lowering_platforms=platforms)
+            )
 
     def lower_eval_step(self) -> Any:
         """The lowered evaluation step."""

@@ -96,6 +96,13 @@ class Clock:
 
     def __init__(self, cost: StepCost):
         self._cost = cost
+        self._peak = peak_flops(cost.device_kind)
+        self._note: str | None = None
+        if self._peak is not None:
+            self._note = (
+                f"mfu is the share of {self._peak / 1e12:g} TFLOP/s, the bfloat16 peak "
+                f"of one {cost.device_kind}"
+            )
         self._mark: tuple[int, float] | None = None
         self._away = 0.0
 
@@ -119,6 +126,8 @@ class Clock:
         Returns:
           `steps_per_sec`, `<unit>_per_sec`, `tflops_per_sec` (of all devices) and,
           where the device's peak is known, `mfu`; nothing where no step was timed.
+          A rate over the peak shows that the noted peak is wrong: it gives no `mfu`,
+          then or later.
         """
         if self._mark is None or step <= self._mark[0]:
             return {}
@@ -131,10 +140,23 @@ class Clock:
             f"{self._cost.unit}_per_sec": elements_per_step * steps_per_sec,
             "tflops_per_sec": flops / 1e12,
         }
-        peak = peak_flops(self._cost.device_kind)
-        if peak is not None:
-            rates["mfu"] = flops / (peak * self._cost.num_devices)
+        if self._peak is not None:
+            per_device = flops / self._cost.num_devices
+            if per_device <= self._peak:
+                rates["mfu"] = per_device / self._peak
+            else:
+                self._note = (
+                    f"{per_device / 1e12:g} TFLOP/s is over the peak of "
+                    f"{self._peak / 1e12:g} TFLOP/s noted for {self._cost.device_kind} "
+                    "(bfloat16): that peak is wrong, so no mfu is logged"
+                )
+                self._peak = None
         return rates
+
+    def take_note(self) -> str | None:
+        """What is to be said of the peak, once; None if nothing is left to say."""
+        note, self._note = self._note, None
+        return note
 
 
 def device_kind_of(mesh: jax.sharding.Mesh) -> str:
