@@ -44,7 +44,7 @@ def base() -> fdl.Config[Trainer]:
     return fdl.Config(
         Trainer,
         model=model(),
-        train_data=windows(tokenizer, split="train", length=128, batch_size=16),
+        train_data=windows(tokenizer, split="train", length=128, batch_size=8),
         eval_data=windows(tokenizer, split="eval", length=128, batch_size=64),
         optimizer=fdl.Config(
             optax.chain,
@@ -63,10 +63,10 @@ def base() -> fdl.Config[Trainer]:
             ici=fdl.Config(MeshAxes, data=-1),
             dcn=fdl.Config(MeshAxes),
         ),
-        num_train_steps=1000,
-        log_every=50,
-        eval_every=500,
-        checkpoints=fdl.Config(CheckpointPolicy, every=250, keep=3),
+        num_train_steps=2000,
+        log_every=100,
+        eval_every=1000,
+        checkpoints=fdl.Config(CheckpointPolicy, every=500, keep=3),
         writers=[fdl.Config(TensorBoard)],
         seed=0,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
@@ -57,6 +58,8 @@ def train(
       RunFailedError: A loss or gradient was not finite.
     """
     stream = stream or sys.stderr
+    # Orbax logs the tracebacks of what it raises; the run tells that in its own words.
+    logging.getLogger("absl").setLevel(logging.CRITICAL)
     if distributed is not None:
         join(distributed)
     try:

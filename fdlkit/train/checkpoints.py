@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import jax
@@ -11,6 +12,7 @@ import orbax.checkpoint as ocp
 from etils import epath
 from orbax.checkpoint import checkpoint_managers
 
+from fdlkit.errors import RunFailedError
 from fdlkit.train.state import TrainState
 
 
@@ -35,11 +37,13 @@ def last_saved_step(folder: epath.Path) -> int | None:
 class Checkpoints:
     """The checkpoints in one folder, saved by a thread of Orbax's.
 
-    A context manager: leaving it waits until the last save is on disk.
+    A context manager: leaving it waits until the last save is on disk. A save that
+    fails on its thread (a full disk) is told by the next call, or on leaving.
     """
 
     def __init__(self, folder: epath.Path, policy: CheckpointPolicy):
         self._policy = policy
+        self._folder = folder
         newest = checkpoint_managers.LatestN(policy.keep)
         self._manager = ocp.CheckpointManager(
             folder,
@@ -54,9 +58,15 @@ class Checkpoints:
     def __enter__(self) -> Checkpoints:
         return self
 
-    def __exit__(self, *exc_info: object) -> None:
-        self._manager.wait_until_finished()
-        self._manager.close()
+    def __exit__(self, exc_type: object, *rest: object) -> None:
+        try:
+            with self._explained("written"):
+                self._manager.wait_until_finished()
+                self._manager.close()
+        except RunFailedError:
+            if exc_type is None:
+                raise
+            # Something else ended the run; that is what the user is told.
 
     @property
     def last_step(self) -> int | None:
@@ -82,16 +92,20 @@ class Checkpoints:
           data: Where the training batches' iterator stands then.
           step: The number of updates.
           record: What the run keeps of itself, by file name.
+
+        Raises:
+          RunFailedError: This save or the one before it failed.
         """
-        self._manager.save(
-            step,
-            args=ocp.args.Composite(
-                state=ocp.args.StandardSave(state),
-                data=ocp.args.JsonSave(dict(data)),
-                record=ocp.args.JsonSave(dict(record)),
-            ),
-            force=True,
-        )
+        with self._explained("written"):
+            self._manager.save(
+                step,
+                args=ocp.args.Composite(
+                    state=ocp.args.StandardSave(state),
+                    data=ocp.args.JsonSave(dict(data)),
+                    record=ocp.args.JsonSave(dict(record)),
+                ),
+                force=True,
+            )
 
     def restore(
         self, step: int, *, like: TrainState, shardings: TrainState
@@ -102,22 +116,45 @@ class Checkpoints:
           step: One of the saved steps.
           like: Abstract arrays.
           shardings: A sharding for each; the run that saved may have had others.
+
+        Raises:
+          RunFailedError: It is damaged, or of another model.
         """
         target = jax.tree.map(
             lambda a, s: jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=s),
             like,
             shardings,
         )
-        restored = self._manager.restore(
-            step,
-            args=ocp.args.Composite(
-                state=ocp.args.StandardRestore(target),
-                data=ocp.args.JsonRestore(),
-            ),
-        )
+        with self._explained("read"):
+            restored = self._manager.restore(
+                step,
+                args=ocp.args.Composite(
+                    state=ocp.args.StandardRestore(target),
+                    data=ocp.args.JsonRestore(),
+                ),
+            )
         return restored["state"], restored["data"]
 
     def record(self, step: int) -> Mapping[str, str]:
         """What the run kept of itself at a step, by file name."""
         args = ocp.args.Composite(record=ocp.args.JsonRestore())
         return self._manager.restore(step, args=args)["record"]
+
+    @contextlib.contextmanager
+    def _explained(self, done: str) -> Iterator[None]:
+        """Tells what Orbax and the file system raise in the words of a run."""
+        try:
+            yield
+        except Exception as error:  # of many types, from threads and C++
+            whole = last_saved_step(self._folder)
+            text = " ".join(str(error).split())
+            if len(text) > 200:
+                # File systems put the reason last, after a long path.
+                text = f"{text[:50]} … {text[-140:]}"
+            raise RunFailedError(
+                f"a checkpoint in {self._folder} could not be {done}",
+                f"{type(error).__name__}: {text}",
+                "no checkpoint is whole"
+                if whole is None
+                else f"the newest whole checkpoint: step {whole}",
+            ) from error

@@ -13,6 +13,8 @@ from typing import Any, Protocol
 from etils import epath
 from tensorboardX import SummaryWriter
 
+from fdlkit.errors import RunFailedError
+
 Values = Mapping[str, float]
 
 
@@ -138,8 +140,8 @@ class _TensorBoardSink:
 class WriterThread:
     """Writes to several sinks, in order, away from the training loop.
 
-    A context manager: leaving it writes what is left. What a sink raised is raised
-    again by the next `flush` or on leaving.
+    A context manager: leaving it writes what is left. What a sink raised ends the run
+    with a `RunFailedError` at the next `flush` or on leaving.
     """
 
     def __init__(self, writers: Sequence[Writer], workdir: epath.Path, step: int):
@@ -176,7 +178,10 @@ class WriterThread:
     def _raise(self) -> None:
         if self._error is not None:
             error, self._error = self._error, None
-            raise error
+            raise RunFailedError(
+                "the logged numbers could not be written",
+                f"{type(error).__name__}: {error}",
+            ) from error
 
     def _run(self) -> None:
         while (item := self._queue.get()) is not None:

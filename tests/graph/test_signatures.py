@@ -88,3 +88,14 @@ def test_wrapped_functions_and_partials_have_the_inner_types():
 )  # fmt: skip
 def test_types_are_written_as_a_reader_would(given, text):
     assert annotation.text(given) == text
+
+
+def test_well_known_unions_go_by_their_names():
+    import optax
+    from jax.typing import ArrayLike, DTypeLike
+
+    assert annotation.text(DTypeLike) == "DTypeLike"
+    assert annotation.text(DTypeLike | None) == "DTypeLike | None"
+    assert annotation.text(ArrayLike) == "ArrayLike"
+    assert annotation.text(optax.ScalarOrSchedule) == "ScalarOrSchedule"
+    assert annotation.text(int | None) == "int | None"

@@ -111,7 +111,7 @@ def main() -> None:
             n=4,
         ),
     )
-    schedule = optax.warmup_cosine_decay_schedule(0.0, 3e-3, 50, 1000, 3e-4)
+    schedule = optax.warmup_cosine_decay_schedule(0.0, 3e-3, 100, 2000, 3e-4)
     with tempfile.TemporaryDirectory() as folder:
         train(
             model,
@@ -119,7 +119,7 @@ def main() -> None:
                 source=TokenWindows(
                     StdlibCorpus(split="train"), ByteTokenizer(), length=128
                 ),
-                batch_size=16,
+                batch_size=8,
             ),
             optax.chain(
                 optax.clip_by_global_norm(1.0),
