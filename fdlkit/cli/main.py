@@ -144,4 +144,6 @@ def _unknown_verb(name: str) -> UserError:
 def _print_error(error: UserError) -> None:
     print(f"error: {error.lines[0]}", file=sys.stderr)
     for line in error.lines[1:]:
-        print(line, file=sys.stderr)
+        # Details stand below what is wrong; a further problem stands beside it.
+        indent = "" if line.startswith((" ", "error: ")) else "  "
+        print(f"{indent}{line}", file=sys.stderr)

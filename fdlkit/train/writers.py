@@ -118,7 +118,13 @@ class TensorBoard:
     def open(self, workdir: epath.Path, step: int) -> Sink:
         """Appends events; TensorBoard hides earlier ones of steps after `step`."""
         return _TensorBoardSink(
-            SummaryWriter(str(workdir / self.name), purge_step=step + 1)
+            SummaryWriter(
+                str(workdir / self.name),
+                purge_step=step + 1,
+                # A file is named by the second it was opened in: two starts in one
+                # second would write over each other.
+                filename_suffix=f".from-{step}",
+            )
         )
 
 
