@@ -36,7 +36,8 @@ class SelfAttention(nn.Module):
 
     Raises:
       ValueError: `features` is not a multiple of `num_heads` and `head_dim` is not
-        given, or `num_heads` is not a multiple of `num_kv_heads`.
+        given; `num_heads` is not a multiple of `num_kv_heads`; `head_dim` is odd and
+        `rotary` is given.
     """
 
     features: int
@@ -49,8 +50,15 @@ class SelfAttention(nn.Module):
     param_dtype: DTypeLike = jnp.float32
 
     def __post_init__(self) -> None:
-        """Refuses numbers of heads that do not divide."""
+        """Refuses heads that do not fit together."""
         super().__post_init__()
+        for name, number in (
+            ("num_heads", self.num_heads),
+            ("num_kv_heads", self.num_kv_heads),
+            ("head_dim", self.head_dim),
+        ):
+            if number is not None and number < 1:
+                raise ValueError(f"{name}={number}: it must be one at least")
         if self.head_dim is None and self.features % self.num_heads:
             raise ValueError(
                 f"features={self.features} is not a multiple of "
@@ -61,6 +69,14 @@ class SelfAttention(nn.Module):
                 f"num_heads={self.num_heads} is not a multiple of "
                 f"num_kv_heads={self.num_kv_heads}"
             )
+        if self.rotary is not None and self._width_of_a_head() % 2:
+            raise ValueError(
+                f"head_dim={self._width_of_a_head()} is odd: "
+                "rotary positions turn pairs"
+            )
+
+    def _width_of_a_head(self) -> int:
+        return self.head_dim or self.features // self.num_heads
 
     @nn.compact
     def __call__(
@@ -80,7 +96,7 @@ class SelfAttention(nn.Module):
         Returns:
           `[batch, time, embed]`.
         """
-        head_dim = self.head_dim or self.features // self.num_heads
+        head_dim = self._width_of_a_head()
         num_kv_heads = self.num_kv_heads or self.num_heads
 
         def project(name: str, num_heads: int, heads: str) -> jax.Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import flax.linen as nn
 import jax
@@ -12,6 +12,7 @@ from jax.typing import DTypeLike
 from fdlkit.nn.einsum import Einsum
 
 Activation = Literal["gelu", "silu", "relu"]
+ACTIVATIONS: tuple[str, ...] = get_args(Activation)
 
 
 class Mlp(nn.Module):
@@ -41,7 +42,10 @@ class Mlp(nn.Module):
     def __post_init__(self) -> None:
         """Refuses an activation that is none."""
         super().__post_init__()
-        activate(self.activation, jnp.zeros(()))
+        if self.activation not in ACTIVATIONS:
+            raise ValueError(
+                f"activation={self.activation!r} is not one of {', '.join(ACTIVATIONS)}"
+            )
 
     @nn.compact
     def __call__(self, x: jax.Array) -> jax.Array:
@@ -79,6 +83,4 @@ def activate(activation: Activation, x: jax.Array) -> jax.Array:
         return jax.nn.gelu(x, approximate=True)
     if activation == "silu":
         return jax.nn.silu(x)
-    if activation == "relu":
-        return jax.nn.relu(x)
-    raise ValueError(f"activation={activation!r} is not one of gelu, silu, relu")
+    return jax.nn.relu(x)

@@ -33,7 +33,7 @@ class Rotary:
           positions: Integers, `[batch, time]`, or `[1, time]` for all rows alike.
         """
         half = x.shape[-1] // 2
-        if x.shape[-1] != 2 * half:
+        if x.shape[-1] % 2:
             raise ValueError(
                 f"rotary positions need an even head_dim, not {x.shape[-1]}"
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import flax.linen as nn
@@ -112,7 +113,8 @@ class Repeat(nn.Module):
         the rest.
         """
         block = self.block.copy(parent=None, name=None)
-        block.init(jax.random.key(0), x, *self.shared, **inputs)
+        shared = (SharedModule(module) for module in self.shared)
+        block.init(jax.random.key(0), x, *shared, **inputs)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,17 +122,22 @@ class SharedModule:
     """A module as the layers of a `Repeat` see it: to be called, not to be owned.
 
     Attributes:
-      module: The module, without its variables.
-      variables: Its variables, the same in all layers.
-      caller: The layer that calls; its random keys (dropout) are used.
+      module: The module.
+      variables: Its variables, the same in all layers; None: the module has them.
+      caller: The layer that calls: the random keys for dropout are drawn from it.
     """
 
     module: nn.Module
-    variables: VariableDict
-    caller: nn.Module
+    variables: VariableDict | None = None
+    caller: nn.Module | None = None
 
-    def __call__(self, *args: Any, method: str | None = None, **kwargs: Any) -> Any:
-        """Calls the module, or one of its methods by name."""
+    def __call__(
+        self, *args: Any, method: Callable[..., Any] | None = None, **kwargs: Any
+    ) -> Any:
+        """Calls the module, or another method of its class: `method=Embed.attend`."""
+        if self.variables is None or self.caller is None:
+            call = type(self.module).__call__ if method is None else method
+            return call(self.module, *args, **kwargs)
         rngs = {}
         if self.caller.has_rng("dropout"):
             rngs["dropout"] = self.caller.make_rng("dropout")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from typing import Any
 
 import fiddle as fdl
@@ -151,11 +153,11 @@ def test_a_node_used_twice_outside_the_template_is_one(scan: bool):
 
 def by_hand(params: Any, x: jax.Array) -> jax.Array:
     """`Wrapped` around three `Adapted` layers that share its outer module."""
-    outer = lambda x: Mlp(HIDDEN, 8).apply({"params": params["outer"]}, x)  # noqa: E731
+    outer = functools.partial(Mlp(HIDDEN, 8).apply, {"params": params["outer"]})
     block = Adapted(Mlp(HIDDEN, 8), Mlp(HIDDEN, 8))
     x = outer(x)
     for layer in range(3):
-        own = jax.tree.map(lambda leaf, n=layer: leaf[n], params["layers"]["block"])
+        own = jax.tree.map(operator.itemgetter(layer), params["layers"]["block"])
         x = block.apply({"params": own}, x, outer)
     return outer(x)
 
@@ -211,6 +213,7 @@ def test_a_shared_module_does_not_move_the_layers_own_initial_values():
 class Masked(nn.Module):
     """Dropout of ones: shows the mask."""
 
+    @nn.compact
     def __call__(self, x: jax.Array) -> jax.Array:
         return nn.Dropout(0.5, deterministic=not self.has_rng("dropout"))(
             jnp.ones_like(x)
@@ -242,7 +245,7 @@ class Unembedding(nn.Module):
     """Uses a method of a shared module that is not its call."""
 
     def __call__(self, x: jax.Array, shared: Any) -> jax.Array:
-        chances = jax.nn.softmax(shared(x, method="attend"))
+        chances = jax.nn.softmax(shared(x, method=Embed.attend))
         return x + shared(jnp.argmax(chances, axis=-1))
 
 
