@@ -46,7 +46,8 @@ class Checkpoints:
         self._folder = folder
         newest = checkpoint_managers.LatestN(policy.keep)
         self._manager = ocp.CheckpointManager(
-            folder,
+            # Orbax takes no relative path; `absolute` would spoil `gs://`, which is one.
+            folder if folder.is_absolute() else folder.absolute(),
             options=ocp.CheckpointManagerOptions(
                 preservation_policy=newest,
                 enable_async_checkpointing=True,

@@ -148,6 +148,12 @@ def test_stopped_and_started_again_gives_the_same_bits(moment, undisturbed, tmp_
     assert lines_of(tmp_path) == lines_of(workdir)
 
 
+def test_a_workdir_may_be_relative(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make_trainer(num_train_steps=2).train("runs/first")
+    assert (tmp_path / "runs" / "first" / "checkpoints" / "2").is_dir()
+
+
 def test_a_stop_before_there_is_any_state_saves_nothing(tmp_path):
     stop = Stop()
     stop.request(15)
