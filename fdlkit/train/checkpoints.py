@@ -46,7 +46,7 @@ class Checkpoints:
         self._folder = folder
         newest = checkpoint_managers.LatestN(policy.keep)
         self._manager = ocp.CheckpointManager(
-            # Orbax takes no relative path; `absolute` would spoil `gs://`, which is one.
+            # Orbax takes no relative path; `absolute` would spoil one of `gs://`.
             folder if folder.is_absolute() else folder.absolute(),
             options=ocp.CheckpointManagerOptions(
                 preservation_policy=newest,

@@ -111,7 +111,7 @@ def main() -> None:
             n=4,
         ),
     )
-    schedule = optax.warmup_cosine_decay_schedule(0.0, 3e-3, 100, 2000, 3e-4)
+    schedule = optax.warmup_cosine_decay_schedule(0.0, 3e-3, 75, 1500, 3e-4)
     with tempfile.TemporaryDirectory() as folder:
         train(
             model,
