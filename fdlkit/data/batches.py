@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import grain
 import numpy as np
 
+from fdlkit.data.order import Order
 from fdlkit.data.source import Source, stack
 from fdlkit.data.transforms import Transform, transform_example
 from fdlkit.errors import UserError
@@ -88,28 +90,14 @@ class BatchIterator(Iterator[dict[str, np.ndarray]]):
         self._iterator.close()
 
 
-class Positions(grain.MapDataset):
-    """The pairs (number of a source, i); i runs on through later epochs."""
-
-    def __init__(self, number: int, size: int):
-        super().__init__()
-        self._number = number
-        self._size = size
-
-    def __len__(self) -> int:
-        return self._size
-
-    def __getitem__(self, index: int) -> tuple[int, int]:
-        return self._number, index
-
-
 class GlobalBatches(grain.MapDataset):
     """Some rows of each global batch."""
 
     def __init__(
         self,
-        order: grain.MapDataset,
+        order: Order,
         *,
+        num_epochs: int | None,
         leaves: Sequence[Source],
         transforms: Sequence[Transform],
         batch_size: int,
@@ -118,8 +106,9 @@ class GlobalBatches(grain.MapDataset):
         masked: bool,
         num_batches: int | None,
     ):
-        super().__init__(order)
+        super().__init__()
         self._order = order
+        self._num_epochs = num_epochs
         self._leaves = leaves
         self._transforms = transforms
         self._batch_size = batch_size
@@ -130,40 +119,42 @@ class GlobalBatches(grain.MapDataset):
 
     def __len__(self) -> int:
         if self._num_batches is None:
-            return len(self._order) // self._batch_size
+            return sys.maxsize // self._batch_size
         return self._num_batches
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return self.slice(index)
         first = index * self._batch_size
-        positions = [first + row for row in self._rows]
-        # Rows of padding read the last example, for its shapes, and are cleared.
-        last = len(self._order) - 1
-        batch = self._read([self._order[min(p, last)] for p in positions])
+        positions = np.arange(first + self._rows.start, first + self._rows.stop)
+        valid = len(positions)
+        if self._num_epochs is not None:
+            end = self._num_epochs * len(self._order)
+            valid = int(np.clip(end - positions[0], 0, valid))
+            # Rows of padding read the last example, for its shapes, and are cleared.
+            positions = np.minimum(positions, end - 1)
+        batch = self._read(*self._order.locate(positions))
         if self._transforms:
-            batch = self._transform(batch, positions)
+            batch = self._transform(batch, positions.tolist())
         if self._masked:
             batch.setdefault("mask", np.ones(len(positions), np.float32))
-        num_valid = max(0, min(len(positions), last + 1 - positions[0]))
-        if num_valid < len(positions):
+        if valid < len(positions):
             for array in batch.values():
-                array[num_valid:] = 0
+                array[valid:] = 0
         return batch
 
-    def _read(self, wanted: Sequence[tuple[int, int]]) -> dict[str, np.ndarray]:
-        numbers, running = np.array(wanted, np.int64).T
+    def _read(self, numbers: np.ndarray, running: np.ndarray) -> dict[str, np.ndarray]:
         batch: dict[str, np.ndarray] = {}
         for number in np.unique(numbers):
             leaf = self._leaves[number]
             rows = np.flatnonzero(numbers == number)
             epochs, indices = np.divmod(running[rows], len(leaf))
             taken = leaf.take(indices, epochs)
-            if len(rows) == len(wanted):
+            if len(rows) == len(numbers):
                 return taken
             for name, array in taken.items():
                 if name not in batch:
-                    shape = (len(wanted), *array.shape[1:])
+                    shape = (len(numbers), *array.shape[1:])
                     batch[name] = np.empty(shape, array.dtype)
                 batch[name][rows] = array
         return batch

@@ -25,7 +25,7 @@ class Mixture:
 
     Attributes:
       sources: What a pipeline takes, other mixtures included.
-      weights: The share of each source, in any unit; to about 1 % of the smallest.
+      weights: The share of each source, in any unit; see `rotation_counts`.
     """
 
     sources: Sequence[

@@ -1,11 +1,11 @@
 """From sources to batches: batch k is fixed by (seed, k) alone.
 
-Grain shuffles, repeats and mixes *positions*, not examples, so the order costs
-nothing but arithmetic and is the same in every process; `GlobalBatches` then reads, for
-batch k, the rows that this process wants, all at once.
+*Positions* are shuffled and mixed, not examples, so the order costs nothing but
+arithmetic and is the same in every process; `GlobalBatches` then reads, for batch k,
+the rows that this process wants, all at once.
 
-    source ─ positions ─ shuffle ─┐
-    source ─ positions ─ shuffle ─┴ mix ─ repeat ─ rows of batch k ─ read ─ transform
+    order of a source ─ shuffle ─┐
+    order of a source ─ shuffle ─┴ mix ─ rows of batch k ─ read ─ transform
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, get_args
 
-import grain
 import numpy as np
 
-from fdlkit.data.batches import BatchIterator, GlobalBatches, Positions
+from fdlkit.data.batches import BatchIterator, GlobalBatches
 from fdlkit.data.mixture import Mixture
+from fdlkit.data.order import MixedOrder, Order, SourceOrder
 from fdlkit.data.source import RandomAccess, Source, as_source
 from fdlkit.data.spec import ArraySpec, array_spec, batched
 from fdlkit.data.tokenizer import Tokenizer
@@ -100,7 +100,7 @@ class Pipeline:
     @property
     def num_examples(self) -> int:
         """Examples in an epoch."""
-        return len(self._epoch)
+        return len(self._order)
 
     @property
     def num_batches(self) -> int | None:
@@ -158,9 +158,9 @@ class Pipeline:
             raise ValueError(f"{rows} takes no run of {self.batch_size} rows")
         spec = self.spec()
         num_batches = self.num_batches
-        order = self._epoch.repeat(self.num_epochs)
         dataset = GlobalBatches(
-            order,
+            self._order,
+            num_epochs=self.num_epochs,
             leaves=self._leaves,
             transforms=self.transforms,
             batch_size=self.batch_size,
@@ -187,20 +187,20 @@ class Pipeline:
         return [as_source(source) for source in _flattened(self.source)]
 
     @functools.cached_property
-    def _epoch(self) -> grain.MapDataset:
-        """The order of one epoch (and, read on past its end, of later ones)."""
-        positions = []
+    def _order(self) -> Order:
+        """Which example is at which position, through all epochs."""
+        orders = []
         for number, leaf in enumerate(self._leaves):
             if not len(leaf):
                 raise UserError(f"a source without examples: {leaf}")
-            dataset: grain.MapDataset = Positions(number, len(leaf))
+            seed = None
             if self.shuffle:
-                # Grain adds the epoch to the seed: seeds 0 and 1 themselves would
-                # give one order, an epoch apart.
+                # An epoch's number is added to the seed: seeds 0 and 1 themselves
+                # would give one order, an epoch apart.
                 mixed = np.random.SeedSequence((self.seed, number))
-                dataset = dataset.shuffle(seed=int(mixed.generate_state(1)[0]))
-            positions.append(dataset)
-        return _mixed(self.source, iter(positions))
+                seed = int(mixed.generate_state(1)[0])
+            orders.append(SourceOrder(number, len(leaf), seed))
+        return _mixed(self.source, iter(orders))
 
     def _transformed_spec(
         self, example: Mapping[str, ArraySpec]
@@ -243,12 +243,12 @@ def _flattened(source: Any) -> Iterator[Any]:
         yield source
 
 
-def _mixed(source: Any, positions: Iterator[grain.MapDataset]) -> grain.MapDataset:
-    """`positions`, of the flattened sources, mixed as `source` is."""
+def _mixed(source: Any, orders: Iterator[Order]) -> Order:
+    """`orders`, of the flattened sources, mixed as `source` is."""
     if not isinstance(source, Mixture):
-        return next(positions)
-    datasets = [_mixed(part, positions) for part in source.sources]
-    return grain.MapDataset.mix(datasets, weights=list(source.weights))
+        return next(orders)
+    parts = [_mixed(part, orders) for part in source.sources]
+    return MixedOrder(parts, source.weights)
 
 
 def _check_same_specs(

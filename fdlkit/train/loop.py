@@ -32,9 +32,10 @@ from fdlkit.train.throughput import Clock, StepCost, device_kind_of
 from fdlkit.train.votes import Votes
 from fdlkit.train.writers import JsonLines, Writer, WriterThread
 
-# How many steps the devices may have before them. Enough to hide the host's work,
-# few enough that a stop is quick.
-STEPS_IN_FLIGHT = 4
+# How much work the devices may have before them: enough that the host can hand over
+# many short steps in one go, little enough that a stop is quick.
+AHEAD_SECONDS = 0.5
+AHEAD_STEPS = (2, 32)
 LOGGED = ("loss", "grad_norm", "learning_rate", "param_norm")
 
 
@@ -189,7 +190,11 @@ class _Loop:
         # Virtual CPU devices share one thread pool: with two programs that hold
         # collectives in flight, each can wait for threads that the other has.
         virtual = setup.mesh.size > 1 and jax.default_backend() == "cpu"
-        self.in_flight = 1 if virtual else STEPS_IN_FLIGHT
+        self.in_flight = 1 if virtual else AHEAD_STEPS[0]
+        # Several processes read their reports at the same steps, so none may go by
+        # its own clock.
+        self.adapts = not virtual and not self.votes.several
+        self.paced = (first, time.perf_counter())
         self.reports: collections.deque[tuple[int, jax.Array]] = collections.deque()
         self.clock = Clock(
             StepCost(
@@ -238,8 +243,7 @@ class _Loop:
                 if self.step < plan.num_train_steps:
                     # The devices are at work on this step while the host reads.
                     batch = self.take_batch()
-                while len(self.reports) >= self.in_flight:
-                    self.settle()
+                self.keep_pace()
             finished = self.step >= plan.num_train_steps
         except EvaluationStoppedError:
             self.progress.say(f"evaluation of step {self.step} was interrupted")
@@ -260,6 +264,20 @@ class _Loop:
             return self.votes.passed
         self.votes.wish_to_stop()
         return self.votes.passed
+
+    def keep_pace(self) -> None:
+        """Waits, once the devices have enough before them, until they have half."""
+        if len(self.reports) < self.in_flight:
+            return
+        while len(self.reports) > self.in_flight // 2:
+            self.settle()
+        if self.adapts:
+            (step, then), now = self.paced, time.perf_counter()
+            seconds_a_step = (now - then) / (self.step - step)
+            fewest, most = AHEAD_STEPS
+            wanted = int(AHEAD_SECONDS / max(seconds_a_step, 1e-6))
+            self.in_flight = min(max(wanted, fewest), most)
+            self.paced = (self.step, now)
 
     def settle(self) -> None:
         """Waits for the oldest report, and logs it if its step is a log point."""
