@@ -42,7 +42,6 @@ class Checkpoints:
     """
 
     def __init__(self, folder: epath.Path, policy: CheckpointPolicy):
-        self._policy = policy
         self._folder = folder
         newest = checkpoint_managers.LatestN(policy.keep)
         self._manager = ocp.CheckpointManager(
@@ -73,10 +72,6 @@ class Checkpoints:
     def last_step(self) -> int | None:
         """The step of the newest whole checkpoint, or None."""
         return self._manager.latest_step()
-
-    def due(self, step: int) -> bool:
-        """Whether the policy wants this step saved."""
-        return step % self._policy.every == 0
 
     def save(
         self,

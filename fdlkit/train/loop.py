@@ -34,8 +34,8 @@ from fdlkit.train.writers import JsonLines, Writer, WriterThread
 
 # How much work the devices may have before them: enough that the host can hand over
 # many short steps in one go, little enough that a stop is quick.
-AHEAD_SECONDS = 0.5
-AHEAD_STEPS = (2, 32)
+AHEAD_SECONDS = 1.0
+AHEAD_STEPS = (2, 100)
 LOGGED = ("loss", "grad_norm", "learning_rate", "param_norm")
 
 
@@ -57,9 +57,13 @@ class Plan:
     writers: Sequence[Writer]
     unit: str
 
-    def logs_at(self, step: int) -> bool:
-        """Whether this step's report is written."""
-        return step % self.log_every == 0 or step == self.num_train_steps
+    def log_points(self, first: int, last: int) -> list[int]:
+        """The steps from `first` to `last` whose reports are written."""
+        begin = -(-first // self.log_every) * self.log_every
+        points = list(range(begin, last + 1, self.log_every))
+        if last == self.num_train_steps and last % self.log_every:
+            points.append(last)
+        return points
 
     def evaluates_at(self, step: int) -> bool:
         """Whether the state after this step is evaluated."""
@@ -67,6 +71,14 @@ class Plan:
             return False
         periodic = self.eval_every is not None and step % self.eval_every == 0
         return periodic or step == self.num_train_steps
+
+    def next_event(self, step: int) -> int:
+        """The next step after which there is more to do than to log."""
+        cadences = [self.checkpoints.every]
+        if self.eval_data is not None and self.eval_every is not None:
+            cadences.append(self.eval_every)
+        steps = [(step // every + 1) * every for every in cadences]
+        return min(*steps, self.num_train_steps)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -144,6 +156,11 @@ def train_loop(
             return loop.run(evaluation_pending=evaluation_pending)
 
 
+def as_values(report: jax.Array) -> dict[str, float]:
+    """A step's report by name."""
+    return dict(zip(REPORT, np.asarray(report).tolist(), strict=True))
+
+
 def keep_record(workdir: epath.Path, record: Mapping[str, str]) -> None:
     """Writes the record's files, before anything compiles.
 
@@ -195,7 +212,8 @@ class _Loop:
         # its own clock.
         self.adapts = not virtual and not self.votes.several
         self.paced = (first, time.perf_counter())
-        self.reports: collections.deque[tuple[int, jax.Array]] = collections.deque()
+        # Of the newest steps, up to `step`; the oldest first.
+        self.reports: collections.deque[jax.Array] = collections.deque()
         self.clock = Clock(
             StepCost(
                 flops=setup.flops,
@@ -231,15 +249,18 @@ class _Loop:
             if self.step < plan.num_train_steps:
                 train_step = self.setup.lower_train_step(self.votes.spec).compile()
                 batch = self.take_batch()
+                next_event = plan.next_event(self.step)
             while self.step < plan.num_train_steps and not self.stop_agreed():
                 self.state, report = train_step(self.state, batch, self.votes.cast())
                 self.step += 1
                 self.position = self.batches.get_state()
-                self.reports.append((self.step, report))
-                if plan.evaluates_at(self.step):
-                    self.evaluate()
-                if self.checkpoints.due(self.step):
-                    self.save()
+                self.reports.append(report)
+                if self.step == next_event:
+                    if plan.evaluates_at(self.step):
+                        self.evaluate()
+                    if self.step % plan.checkpoints.every == 0:
+                        self.save()
+                    next_event = plan.next_event(self.step)
                 if self.step < plan.num_train_steps:
                     # The devices are at work on this step while the host reads.
                     batch = self.take_batch()
@@ -269,8 +290,7 @@ class _Loop:
         """Waits, once the devices have enough before them, until they have half."""
         if len(self.reports) < self.in_flight:
             return
-        while len(self.reports) > self.in_flight // 2:
-            self.settle()
+        self.settle(len(self.reports) - self.in_flight // 2)
         if self.adapts:
             (step, then), now = self.paced, time.perf_counter()
             seconds_a_step = (now - then) / (self.step - step)
@@ -279,32 +299,34 @@ class _Loop:
             self.in_flight = min(max(wanted, fewest), most)
             self.paced = (self.step, now)
 
-    def settle(self) -> None:
-        """Waits for the oldest report, and logs it if its step is a log point."""
-        step, report = self.reports.popleft()
-        report.block_until_ready()
+    def settle(self, count: int) -> None:
+        """Waits for the oldest reports, and logs those of log points."""
+        first = self.step - len(self.reports) + 1
+        reports = [self.reports.popleft() for _ in range(count)]
+        # Steps finish in order: when the last is there, all are.
+        reports[-1].block_until_ready()
         if self.votes.several:
-            self.votes.count(np.asarray(report)[REPORT.index("stop_votes")])
+            for report in reports:
+                self.votes.count(as_values(report)["stop_votes"])
+        last = first + count - 1
         if not self.clock.started:
-            self.clock.start(step)
-        if self.plan.logs_at(step):
-            self.log(step, dict(zip(REPORT, np.asarray(report).tolist(), strict=True)))
+            self.clock.start(last)
+        for step in self.plan.log_points(first, last):
+            self.clock.measure(last)
+            self.log(step, as_values(reports[step - first]))
 
     def settle_all(self) -> None:
-        """Waits for the devices, and logs what there is to log."""
-        while len(self.reports) > 1:
-            self.settle()
+        """Waits for the devices, logs what there is to log, refuses what is broken."""
         if self.reports:
-            step, report = self.reports[-1]
-            values = dict(zip(REPORT, np.asarray(report).tolist(), strict=True))
-            self.settle()
-            self.refuse_nonfinite(step, values)
+            newest = self.reports[-1]
+            self.settle(len(self.reports))
+            self.refuse_nonfinite(self.step, as_values(newest))
 
     def log(self, step: int, report: Mapping[str, float]) -> None:
         """A log point: hands the numbers over to the writers' thread."""
         values = {name: report[name] for name in LOGGED}
         elements = report["elements"] / report["steps"]
-        values |= self.clock.rates(step, elements_per_step=elements)
+        values |= self.clock.rates(elements_per_step=elements)
         if note := self.clock.take_note():
             self.progress.say(note)
         self.writer.write(step, values)

@@ -105,6 +105,7 @@ class Clock:
             )
         self._mark: tuple[int, float] | None = None
         self._away = 0.0
+        self._steps_per_sec: float | None = None
 
     def start(self, step: int) -> None:
         """The step that just finished is where counting begins."""
@@ -120,8 +121,16 @@ class Clock:
         """Time that went to evaluation or saving."""
         self._away += seconds
 
-    def rates(self, step: int, *, elements_per_step: float) -> dict[str, float]:
-        """Rates since the last call, in units per second.
+    def measure(self, step: int) -> None:
+        """This step has just finished: the rate since the last such call."""
+        if self._mark is None or step <= self._mark[0]:
+            return
+        seconds = time.perf_counter() - self._mark[1] - self._away
+        self._steps_per_sec = (step - self._mark[0]) / max(seconds, 1e-9)
+        self.start(step)
+
+    def rates(self, *, elements_per_step: float) -> dict[str, float]:
+        """Rates as last measured, in units per second.
 
         Returns:
           `steps_per_sec`, `<unit>_per_sec`, `tflops_per_sec` (of all devices) and,
@@ -129,15 +138,12 @@ class Clock:
           A rate over the peak shows that the noted peak is wrong: it gives no `mfu`,
           then or later.
         """
-        if self._mark is None or step <= self._mark[0]:
+        if self._steps_per_sec is None:
             return {}
-        seconds = time.perf_counter() - self._mark[1] - self._away
-        steps_per_sec = (step - self._mark[0]) / max(seconds, 1e-9)
-        self.start(step)
-        flops = self._cost.flops * steps_per_sec
+        flops = self._cost.flops * self._steps_per_sec
         rates = {
-            "steps_per_sec": steps_per_sec,
-            f"{self._cost.unit}_per_sec": elements_per_step * steps_per_sec,
+            "steps_per_sec": self._steps_per_sec,
+            f"{self._cost.unit}_per_sec": elements_per_step * self._steps_per_sec,
             "tflops_per_sec": flops / 1e12,
         }
         if self._peak is not None:

@@ -105,11 +105,12 @@ def test_rates_leave_out_what_is_not_training(monkeypatch):
     monkeypatch.setattr("time.perf_counter", lambda: now[0])
     cost = StepCost(flops=10**12, device_kind="TPU v4", num_devices=2, unit="tokens")
     clock = Clock(cost)
-    assert clock.rates(5, elements_per_step=1) == {}
+    assert clock.rates(elements_per_step=1) == {}
     clock.start(1)
     now[0] += 25.0
     clock.leave_out(5.0)
-    assert clock.rates(11, elements_per_step=100.0) == {
+    clock.measure(11)
+    assert clock.rates(elements_per_step=100.0) == {
         "steps_per_sec": 0.5,
         "tokens_per_sec": 50.0,
         "tflops_per_sec": 0.5,
@@ -127,7 +128,8 @@ def test_a_rate_above_the_peak_is_not_reported_as_utilisation(monkeypatch):
     )
     clock.start(0)
     now[0] = 1.0
-    assert "mfu" not in clock.rates(10, elements_per_step=1.0)
+    clock.measure(10)
+    assert "mfu" not in clock.rates(elements_per_step=1.0)
     assert clock.take_note() == (
         "10000 TFLOP/s is over the peak of 275 TFLOP/s noted for TPU v4 (bfloat16): "
         "that peak is wrong, so no mfu is logged"
