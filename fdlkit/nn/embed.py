@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
@@ -20,16 +22,17 @@ class Embed(nn.Module):
     Attributes:
       vocab_size: The number of tokens.
       features: The width of a vector.
-      init_stddev: The standard deviation of the table's entries at the start. With
-        a normalised input, `attend` then gives logits whose standard deviation is
-        `init_stddev * sqrt(features)`.
+      init_scale: The length of a vector at the start. It is also the root mean square
+        of an embedding, and the standard deviation of the logits of a normalised
+        input, whatever the width: a first loss of about
+        `log(vocab_size) + init_scale**2 / 2`.
       dtype: What is computed in.
       param_dtype: What the table is stored in.
     """
 
     vocab_size: int
     features: int
-    init_stddev: float = 0.02
+    init_scale: float = 0.5
     dtype: DTypeLike = jnp.float32
     param_dtype: DTypeLike = jnp.float32
 
@@ -37,13 +40,16 @@ class Embed(nn.Module):
         """Makes the table `[vocab, embed]`."""
         self.embedding = self.param(
             "embedding",
-            normal_init(self.init_stddev, ("vocab", "embed")),
+            normal_init(self.init_scale / math.sqrt(self.features), ("vocab", "embed")),
             (self.vocab_size, self.features),
             self.param_dtype,
         )
 
     def __call__(self, tokens: jax.Array) -> jax.Array:
-        """Returns the vectors of some tokens.
+        """Returns the vectors of some tokens, times the root of their width.
+
+        The factor lets one table serve both ends: short vectors for calm logits, and
+        embeddings as large as what the layers add to them (Vaswani et al., 2017).
 
         Args:
           tokens: Integers in `[0, vocab_size)`, of any shape.
@@ -53,7 +59,8 @@ class Embed(nn.Module):
           train in silence.
         """
         table = self.embedding.astype(self.dtype)
-        return jnp.take(table, tokens, axis=0, mode="fill")
+        vectors = jnp.take(table, tokens, axis=0, mode="fill")
+        return vectors * math.sqrt(self.features)
 
     def attend(self, x: jax.Array) -> jax.Array:
         """Returns every token's logit, in float32.

@@ -12,7 +12,6 @@ from jax.typing import DTypeLike
 from fdlkit.nn.einsum import Einsum
 
 Activation = Literal["gelu", "silu", "relu"]
-ACTIVATIONS: tuple[str, ...] = get_args(Activation)
 
 
 class Mlp(nn.Module):
@@ -42,9 +41,10 @@ class Mlp(nn.Module):
     def __post_init__(self) -> None:
         """Refuses an activation that is none."""
         super().__post_init__()
-        if self.activation not in ACTIVATIONS:
+        known = get_args(Activation)
+        if self.activation not in known:
             raise ValueError(
-                f"activation={self.activation!r} is not one of {', '.join(ACTIVATIONS)}"
+                f"activation={self.activation!r} is not one of {', '.join(known)}"
             )
 
     @nn.compact

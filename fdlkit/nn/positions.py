@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import flax.linen as nn
 import jax
@@ -51,27 +52,32 @@ class LearnedPositions(nn.Module):
     Attributes:
       length: The number of positions; later ones give NaN.
       features: The width of a vector.
-      init_stddev: The standard deviation of the table's entries at the start.
+      init_scale: The root mean square of the vectors given at the start.
       dtype: What is computed in.
       param_dtype: What the table is stored in.
     """
 
     length: int
     features: int
-    init_stddev: float = 0.02
+    init_scale: float = 0.5
     dtype: DTypeLike = jnp.float32
     param_dtype: DTypeLike = jnp.float32
 
     @nn.compact
     def __call__(self, positions: jax.Array) -> jax.Array:
-        """Returns the positions' vectors, `[batch, time]` to `[batch, time, embed]`."""
+        """Returns the positions' vectors, `[batch, time]` to `[batch, time, embed]`.
+
+        They are the table's times the root of their width, as in `Embed`.
+        """
         table = self.param(
             "embedding",
-            normal_init(self.init_stddev, (None, "embed")),
+            normal_init(self.init_scale / math.sqrt(self.features), (None, "embed")),
             (self.length, self.features),
             self.param_dtype,
         )
-        return jnp.take(table.astype(self.dtype), positions, axis=0, mode="fill")
+        table = table.astype(self.dtype)
+        vectors = jnp.take(table, positions, axis=0, mode="fill")
+        return vectors * math.sqrt(self.features)
 
 
 def segment_positions(segment_ids: jax.Array) -> jax.Array:

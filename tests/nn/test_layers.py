@@ -143,9 +143,21 @@ def test_a_table_is_read_both_ways():
     params = parameters(layer, tokens)
     table = params["embedding"]
     vectors = layer.apply({"params": params}, tokens)
-    np.testing.assert_array_equal(vectors, table[tokens])
+    np.testing.assert_array_equal(vectors, 2 * table[tokens])
     answer = layer.apply({"params": params}, vectors, method=Embed.attend)
-    np.testing.assert_allclose(answer, table[tokens] @ table.T, rtol=1e-5)
+    np.testing.assert_allclose(answer, 2 * table[tokens] @ table.T, rtol=1e-5)
+
+
+def test_tables_start_at_one_scale_whatever_the_width():
+    for features in (16, 256):
+        tokens = np.arange(64)[None]
+        embed, positions = Embed(64, features), LearnedPositions(64, features)
+        for layer in (embed, positions):
+            params = initial(layer, tokens)
+            vectors = np.asarray(layer.apply({"params": params}, tokens))
+            assert abs(np.sqrt((vectors**2).mean()) - 0.5) < 0.05
+            lengths = np.linalg.norm(params["embedding"], axis=-1)
+            assert abs(lengths.mean() - 0.5) < 0.05
 
 
 def test_logits_are_summed_in_float32():
@@ -161,5 +173,6 @@ def test_a_position_past_the_table_gives_nan_and_not_a_wrong_vector():
     layer = LearnedPositions(4, 2)
     params = parameters(layer, np.arange(4)[None])
     answer = layer.apply({"params": params}, np.array([[3, 4]]))
-    np.testing.assert_array_equal(answer[0, 0], params["embedding"][3])
+    want = params["embedding"][3] * np.sqrt(np.float32(2))
+    np.testing.assert_allclose(answer[0, 0], want, rtol=1e-6)
     assert np.isnan(answer[0, 1]).all()
