@@ -102,8 +102,9 @@ def test_given_positions_are_used():
     assert np.abs(counted - later).max() > 1e-3
 
 
-@pytest.mark.parametrize("tied", [False, True], ids=["untied", "tied"])
-@pytest.mark.parametrize("hidden", [64, 256])
+@pytest.mark.parametrize(
+    ("hidden", "tied"), [(64, True), (256, False)], ids=["tied", "untied"]
+)
 def test_the_first_loss_is_that_of_a_uniform_guess(hidden: int, tied: bool):
     embed = Embed(256, hidden)
     model = Transformer(
