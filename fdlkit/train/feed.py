@@ -9,8 +9,6 @@ import jax
 import numpy as np
 from jax.sharding import NamedSharding
 
-from fdlkit.errors import UserError
-
 Shape = tuple[int, ...]
 
 
@@ -65,19 +63,3 @@ class Feed:
 
         shape: Shape = (self._batch_size, *local.shape[1:])
         return jax.make_array_from_callback(shape, self.sharding, piece)
-
-
-def next_batch(batches: Any, *, step: int, num_train_steps: int) -> Any:
-    """The next batch, or an error that says how far the data reached.
-
-    Raises:
-      UserError: The training data ended before the last step.
-    """
-    try:
-        return next(batches)
-    except StopIteration:
-        raise UserError(
-            f"the training data ended after {step} steps; "
-            f"num_train_steps={num_train_steps}",
-            "train_data.num_epochs=None repeats it for ever",
-        ) from None

@@ -22,7 +22,7 @@ from fdlkit.train.checkpoints import (
     last_saved_step,
 )
 from fdlkit.train.evaluation import EvaluationStoppedError, evaluate
-from fdlkit.train.feed import Feed, next_batch
+from fdlkit.train.feed import Feed
 from fdlkit.train.progress import Progress
 from fdlkit.train.setup import Setup
 from fdlkit.train.state import TrainState
@@ -130,6 +130,12 @@ def train_loop(
         plan.eval_data.batches().close()
     feed = Feed(plan.train_data.batch_size, setup.batch_sharding)
     batches = plan.train_data.batches(rows=feed.rows)
+    if batches.num_batches is not None and batches.num_batches < plan.num_train_steps:
+        raise UserError(
+            f"the training data ends after {batches.num_batches} batches; "
+            f"num_train_steps={plan.num_train_steps} needs as many",
+            "train_data.num_epochs=None repeats it for ever",
+        )
     keep_record(workdir, record)
     with (
         contextlib.closing(batches),
@@ -145,14 +151,14 @@ def train_loop(
             progress.say(f"resumed from step {last} in {workdir}")
         writers = [JsonLines(), *plan.writers] if jax.process_index() == 0 else []
         with WriterThread(writers, workdir, first) as writer:
-            loop = _Loop(plan, setup, state, batches, first=first)
-            loop.attach(
+            around = _Surroundings(
                 checkpoints=checkpoints,
                 writer=writer,
                 record=record,
                 stop=stop,
                 progress=progress,
             )
+            loop = _Loop(plan, setup, around, state=state, batches=batches, first=first)
             return loop.run(evaluation_pending=evaluation_pending)
 
 
@@ -182,6 +188,17 @@ def keep_record(workdir: epath.Path, record: Mapping[str, str]) -> None:
         ) from error
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Surroundings:
+    """What the loop talks to."""
+
+    checkpoints: Checkpoints
+    writer: WriterThread
+    record: Mapping[str, str]
+    stop: Stop
+    progress: Progress
+
+
 class _Loop:
     """The loop's moving parts. `step` counts dispatched updates."""
 
@@ -189,13 +206,15 @@ class _Loop:
         self,
         plan: Plan,
         setup: Setup,
+        around: _Surroundings,
+        *,
         state: TrainState,
         batches: BatchIterator,
-        *,
         first: int,
     ):
         self.plan = plan
         self.setup = setup
+        self.around = around
         self.state = state
         self.batches = batches
         self.step = first
@@ -224,22 +243,6 @@ class _Loop:
         )
         self.compiled_eval: Any = None
 
-    def attach(
-        self,
-        *,
-        checkpoints: Checkpoints,
-        writer: WriterThread,
-        record: Mapping[str, str],
-        stop: Stop,
-        progress: Progress,
-    ) -> None:
-        """The parts that outlive the loop or belong to others."""
-        self.checkpoints = checkpoints
-        self.writer = writer
-        self.record = record
-        self.stop = stop
-        self.progress = progress
-
     def run(self, *, evaluation_pending: bool) -> Result:
         """Steps until the last one, a stop, or a loss that is not finite."""
         plan = self.plan
@@ -247,6 +250,7 @@ class _Loop:
             if evaluation_pending:
                 self.evaluate()
             if self.step < plan.num_train_steps:
+                self.around.progress.say("compiling the training step")
                 train_step = self.setup.lower_train_step(self.votes.spec).compile()
                 batch = self.take_batch()
                 next_event = plan.next_event(self.step)
@@ -267,21 +271,18 @@ class _Loop:
                 self.keep_pace()
             finished = self.step >= plan.num_train_steps
         except EvaluationStoppedError:
-            self.progress.say(f"evaluation of step {self.step} was interrupted")
+            self.around.progress.say(f"evaluation of step {self.step} was interrupted")
             finished = False
         self.save()
         return Result(step=self.step, finished=finished)
 
     def take_batch(self) -> Any:
         """The next batch, as the compiled step takes it."""
-        batch = next_batch(
-            self.batches, step=self.step, num_train_steps=self.plan.num_train_steps
-        )
-        return self.feed.place(batch)
+        return self.feed.place(next(self.batches))
 
     def stop_agreed(self) -> bool:
         """Whether to stop here: with several processes, all say the same."""
-        if self.stop.signal is None:
+        if self.around.stop.signal is None:
             return self.votes.passed
         self.votes.wish_to_stop()
         return self.votes.passed
@@ -328,9 +329,9 @@ class _Loop:
         elements = report["elements"] / report["steps"]
         values |= self.clock.rates(elements_per_step=elements)
         if note := self.clock.take_note():
-            self.progress.say(note)
-        self.writer.write(step, values)
-        self.progress.update(step, values)
+            self.around.progress.say(note)
+        self.around.writer.write(step, values)
+        self.around.progress.update(step, values)
         self.refuse_nonfinite(step, report)
 
     def refuse_nonfinite(self, step: int, report: Mapping[str, float]) -> None:
@@ -338,7 +339,7 @@ class _Loop:
         if not report["first_nonfinite"]:
             return
         bad = step - int(report["steps"]) + int(report["first_nonfinite"])
-        good = self.checkpoints.last_step
+        good = self.around.checkpoints.last_step
         raise RunFailedError(
             f"the loss or its gradient is not finite at step {bad} "
             f"(mean loss {report['loss']:g}, gradient norm {report['grad_norm']:g})",
@@ -354,7 +355,7 @@ class _Loop:
         if plan.eval_data is None:
             return
         self.settle_all()
-        self.progress.say(f"evaluating step {self.step}")
+        self.around.progress.say(f"evaluating step {self.step}")
         if self.compiled_eval is None:
             self.compiled_eval = self.setup.lower_eval_step().compile()
         metrics = evaluate(
@@ -363,27 +364,27 @@ class _Loop:
             plan.eval_data,
             feed=Feed(plan.eval_data.batch_size, self.setup.batch_sharding),
             names=plan.metrics,
-            stop=Stop() if self.votes.several else self.stop,
+            stop=Stop() if self.votes.several else self.around.stop,
             in_flight=self.in_flight,
         )
         values = {f"eval/{name}": value for name, value in metrics.items()}
-        self.writer.write(self.step, values)
-        self.progress.update(self.step, values)
+        self.around.writer.write(self.step, values)
+        self.around.progress.update(self.step, values)
         self.clock.leave_out(time.perf_counter() - began)
 
     def save(self) -> None:
         """Saves the state as it is now, unless that step is saved."""
         began = time.perf_counter()
         self.settle_all()
-        if self.checkpoints.last_step == self.step:
+        if self.around.checkpoints.last_step == self.step:
             return
         # What the checkpoint says was done must be on disk before it is.
-        self.writer.flush()
-        self.progress.say(f"saving step {self.step}")
-        self.checkpoints.save(
+        self.around.writer.flush()
+        self.around.progress.say(f"saving step {self.step}")
+        self.around.checkpoints.save(
             self.state,
             self.position,
             step=self.step,
-            record=self.record,
+            record=self.around.record,
         )
         self.clock.leave_out(time.perf_counter() - began)

@@ -18,7 +18,7 @@ MOMENTS = (
     ("during an evaluation", "evaluating step 20"),
     ("as a save begins", "saving step 20"),
     ("during another save", None),
-    ("while it compiles", "resumed from step"),
+    ("while it compiles", "compiling the training step"),
     ("after a log point", "step 25/"),
     ("late", "step 35/"),
     ("during the last evaluation", "evaluating step 40"),
@@ -59,7 +59,7 @@ def test_sigkill_at_eleven_moments_changes_no_bit(undisturbed, tmp_path, capsys)
 @pytest.mark.parametrize(
     ("moment", "number", "code"),
     [
-        ("while it compiles", signal.SIGTERM, 75),
+        ("compiling the training step", signal.SIGTERM, 75),
         ("step 5/", signal.SIGTERM, 75),
         ("saving step 10", signal.SIGTERM, 75),
         ("evaluating step 20", signal.SIGTERM, 75),
@@ -71,9 +71,7 @@ def test_a_signal_saves_the_current_step_and_repeats_none(
     moment, number, code, undisturbed, tmp_path
 ):
     program = Program(tmp_path)
-    # The first line is said when all is checked, just before compilation.
-    line = "" if moment == "while it compiles" else moment
-    program.wait_for_line(line)
+    program.wait_for_line(moment)
     assert program.strike(number) == code, program.lines
     last = program.lines[-1]
     assert last.startswith("stopped at step "), program.lines

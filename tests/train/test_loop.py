@@ -226,10 +226,11 @@ def test_a_loss_that_is_not_finite_ends_the_run_and_names_the_step(tmp_path):
     assert [int(p.name) for p in (tmp_path / "checkpoints").iterdir()] == [4]
 
 
-def test_data_that_ends_too_early_says_how_far_it_reached(tmp_path):
+def test_data_that_would_end_too_early_is_refused_before_anything_is_written(tmp_path):
     pipeline = Pipeline(source=InMemory(examples()), batch_size=8, num_epochs=2)
-    with pytest.raises(UserError, match="ended after 16 steps; num_train_steps=30"):
-        make_trainer(train_data=pipeline).train(tmp_path)
+    with pytest.raises(UserError, match="ends after 16 batches; num_train_steps=30"):
+        make_trainer(train_data=pipeline).train(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_batch_that_is_all_padding_has_loss_zero():
