@@ -127,7 +127,8 @@ def tiny() -> fdl.Config[Trainer]:
     cfg.model.layers.block.attention.num_heads = 2
     for data in (cfg.train_data, cfg.eval_data):
         data.source.length = 32
-        data.batch_size = 8
+    cfg.train_data.batch_size = 8
+    cfg.eval_data.batch_size = 256
     cfg.num_train_steps = 40
     cfg.log_every = 5
     cfg.eval_every = 20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import importlib
 import os
 import shutil
@@ -11,7 +12,7 @@ import traceback
 from collections.abc import Sequence
 
 from fdlkit import suggest
-from fdlkit.errors import UserError
+from fdlkit.errors import RunFailedError, UserError
 
 INTERRUPTED = 130
 
@@ -72,6 +73,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         # exit, which must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        print(f"error: the answer cannot be written: {error.strerror}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return RunFailedError.exit_code
 
 
 def _dispatch(arguments: list[str]) -> int:

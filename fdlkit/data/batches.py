@@ -65,6 +65,8 @@ class BatchIterator(Iterator[dict[str, np.ndarray]]):
         Raises:
           UserError: The state is of other data, or of another order of it.
         """
+        if not _is_state(state):
+            raise UserError("this is not the saved state of a pipeline")
         changes = [
             f"  {name}: {state['data'].get(name)} then, {value} now"
             for name, value in self._data.items()
@@ -88,6 +90,13 @@ class BatchIterator(Iterator[dict[str, np.ndarray]]):
     def close(self) -> None:
         """Ends the threads that read ahead. Nothing can be read afterwards."""
         self._iterator.close()
+
+
+def _is_state(state: Any) -> bool:
+    if not isinstance(state, Mapping):
+        return False
+    number, data = state.get("next_batch"), state.get("data")
+    return isinstance(number, int) and number >= 0 and isinstance(data, Mapping)
 
 
 class GlobalBatches(grain.MapDataset):

@@ -29,6 +29,10 @@ from fdlkit.errors import UserError
 
 # Part of every file's key: another layout of the stream makes another file.
 _LAYOUT = b"separator document separator/1"
+# Follows the tokens in a file, before their number of bytes: a file that lost its end
+# is not taken for a shorter text.
+_END = b"END TOKS"
+_END_SIZE = 16
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -69,11 +73,11 @@ def token_stream(corpus: Corpus, tokenizer: Tokenizer) -> TokenStream:
     try:
         folder = token_cache_folder()
         path = folder / f"{fingerprint}.{dtype.name}"
-        if not path.exists():
+        if not _is_whole(path):
             folder.mkdir(parents=True, exist_ok=True)
             with _written_aside(path) as file:
                 _write(file, corpus, tokenizer, dtype)
-        mapped = np.memmap(path, dtype, mode="r")
+        mapped = _mapped(path, dtype)
     except OSError as error:
         warnings.warn(
             f"cannot keep tokens in the cache folder ({error}); they go to a "
@@ -84,7 +88,7 @@ def token_stream(corpus: Corpus, tokenizer: Tokenizer) -> TokenStream:
         # The file has no name: its space is free again when the map is gone.
         with tempfile.TemporaryFile() as file:
             _write(file, corpus, tokenizer, dtype)
-            mapped = np.memmap(file, dtype, mode="r")
+            mapped = _mapped(file, dtype)
     # A plain array over the map: indexing a `memmap` makes `memmap`s, slowly.
     return TokenStream(tokens=np.asarray(mapped), fingerprint=fingerprint)
 
@@ -123,7 +127,31 @@ def _write(
     if not count:
         raise UserError(f"a corpus without documents: {corpus}")
     file.write(separator)
+    size = file.tell()
+    file.write(_END + size.to_bytes(8, "big"))
     file.flush()
+
+
+def _is_whole(path: pathlib.Path) -> bool:
+    """Whether a token file is there and as long as it says at its end."""
+    if not path.exists():
+        return False
+    size = path.stat().st_size - _END_SIZE
+    if size <= 0:
+        return False
+    with path.open("rb") as file:
+        file.seek(size)
+        return file.read() == _END + size.to_bytes(8, "big")
+
+
+def _mapped(file: pathlib.Path | BinaryIO, dtype: np.dtype) -> np.ndarray:
+    size = (
+        file.stat().st_size
+        if isinstance(file, pathlib.Path)
+        else os.fstat(file.fileno()).st_size
+    )
+    shape = ((size - _END_SIZE) // dtype.itemsize,)
+    return np.memmap(file, dtype, mode="r", shape=shape)
 
 
 @contextlib.contextmanager

@@ -58,7 +58,11 @@ class Embed(nn.Module):
           `[..., embed]`. A token past the end gives NaN: a wrong tokenizer is not to
           train in silence.
         """
-        table = self.embedding.astype(self.dtype)
+        # Rows are looked up in whole: cut by `fsdp`, they would have to be put together
+        # after the lookup, once for each token instead of once for each row.
+        table = nn.with_logical_constraint(
+            self.embedding.astype(self.dtype), ("vocab", None)
+        )
         vectors = jnp.take(table, tokens, axis=0, mode="fill")
         return vectors * math.sqrt(self.features)
 

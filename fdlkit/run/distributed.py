@@ -39,17 +39,20 @@ def join(distributed: Distributed) -> None:
     """
     # Without this, CPU processes cannot exchange anything; elsewhere it is not read.
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    # JAX's own notice of a coming preemption would take SIGTERM away from the handler
+    # that saves a checkpoint; the run's processes agree on a stop by `Votes`.
+    jax.config.update("jax_enable_preemption_service", False)
     try:
         jax.distributed.initialize(
             distributed.coordinator,
             distributed.num_processes,
             distributed.process_id,
         )
-    except RuntimeError as error:
+    except (RuntimeError, ValueError, IndexError) as error:
         raise UserError(
             f"process {distributed.process_id} cannot join the run at "
             f"{distributed.coordinator}",
-            str(error).splitlines()[0],
+            (str(error) or repr(error)).splitlines()[0],
             f"all {distributed.num_processes} processes need the same --coordinator; "
             "process 0 listens there",
         ) from error

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
 
 import jax
-from etils import epath
 from jax.experimental import multihost_utils
 
 from fdlkit.errors import UserError
@@ -95,7 +95,7 @@ def _train(
             "fdlkit train takes a config of fdlkit.train.trainer.Trainer",
         )
     record = make_record(dumps(cfg), target=target, argv=argv)
-    path = epath.Path(directory)
+    path = workdir.as_path(directory)
     graph = snapshot(cfg)
     changes = None if fresh else workdir.changes_since(path, graph)
     if changes is not None:
@@ -103,18 +103,19 @@ def _train(
     compile_cache.turn_on()
     first_process = jax.process_index() == 0
     # Everything that can be refused is refused here, before anything is written.
-    setup = trainer.setup
+    trainer.check()
     say = [summary(trainer), *(workdir.notes(changes or [], graph))]
     if dry_run:
         print("\n".join([*say, "checked; nothing was run or written"]), file=stream)
         return 0
-    if fresh:
+    with contextlib.ExitStack() as around:
         if first_process:
-            workdir.clear(path)
-        if jax.process_count() > 1:
+            around.enter_context(workdir.held(path))
+            if fresh:
+                workdir.clear(path)
+        if fresh and jax.process_count() > 1:
             multihost_utils.sync_global_devices("the workdir is clear")
-    del setup
-    with progress_for(stream, trainer.num_train_steps) as shown:
+        shown = around.enter_context(progress_for(stream, trainer.num_train_steps))
         progress = shown if first_process else NoProgress()
         for line in say:
             progress.say(line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TextIO
 
@@ -16,6 +17,7 @@ from rich.progress import (
 )
 
 from fdlkit.train.progress import LineProgress, format_values
+from fdlkit.train.progress import Progress as TrainProgress
 
 # What a bar or a line has room for; `metrics.jsonl` has everything.
 SHOWN = ("loss", "grad_norm", "learning_rate", "steps_per_sec")
@@ -97,7 +99,7 @@ def shown(values: Mapping[str, float]) -> dict[str, float]:
 
 def progress_for(
     stream: TextIO, num_train_steps: int
-) -> TerminalProgress | TextProgress:
+) -> AbstractContextManager[TrainProgress]:
     """A bar if the stream is a terminal, else lines."""
     if stream.isatty():
         return TerminalProgress(stream, num_train_steps)

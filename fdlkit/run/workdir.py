@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator, Sequence
 
 from etils import epath
 
@@ -14,6 +17,7 @@ from fdlkit.graph.resolve import Resolver
 from fdlkit.serialize.reading import read
 
 # What the house writes into a workdir; `--fresh` removes these and nothing else.
+LOCK = ".lock"
 CONTENTS = ("checkpoints", "record", "metrics.jsonl", "tensorboard")
 # What may differ between two starts of one run: where it runs, what it reports and
 # when; all of it leaves the numbers alone.
@@ -35,9 +39,14 @@ def changes_since(workdir: epath.Path, config: Graph) -> list[Difference] | None
         if not path.exists():
             return None
         text = path.read_text()
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror or error}") from error
-    return differences(read(text), config)
+        before = read(text)
+    except (OSError, UnicodeDecodeError, UserError) as error:
+        raise UserError(
+            f"the workdir's record cannot be read: {path}",
+            *str(error).splitlines()[:3],
+            "use another --workdir, or --fresh to throw that run away",
+        ) from error
+    return differences(before, config)
 
 
 def refuse_another_run(workdir: epath.Path, changes: Sequence[Difference]) -> None:
@@ -106,18 +115,69 @@ def followers_of(config: Graph, name: str) -> list[str]:
     return found
 
 
+def as_path(directory: str) -> epath.Path:
+    """A workdir's path, on a disk or in an object store.
+
+    Raises:
+      UserError: What such a path needs is not installed.
+    """
+    try:
+        path = epath.Path(directory)
+        path.exists()
+    except (ImportError, KeyError, ValueError) as error:
+        raise UserError(
+            f"--workdir={directory} cannot be used: {error}",
+            "a folder on this machine, or gs:// with the package gcsfs",
+        ) from error
+    return path
+
+
+@contextlib.contextmanager
+def held(workdir: epath.Path) -> Iterator[None]:
+    """Makes the workdir, and keeps other runs of this machine out of it meanwhile.
+
+    The lock goes with the process, however it ends. Object stores have none.
+
+    Raises:
+      UserError: It cannot be written, or a run is going on in it.
+    """
+    if "://" in os.fspath(workdir):
+        yield
+        return
+    try:
+        workdir.mkdir(parents=True, exist_ok=True)
+        file = open(workdir / LOCK, "w")  # noqa: SIM115 - closed below
+    except OSError as error:
+        raise UserError(
+            f"the workdir {workdir} cannot be written: {error.strerror or error}",
+            "--workdir names a folder that you may create or write to",
+        ) from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(
+                f"a run is going on in {workdir}",
+                "wait for its end, or use another --workdir",
+            ) from None
+        yield
+
+
 def clear(workdir: epath.Path) -> None:
     """Removes what an earlier run wrote, and nothing that others put there.
 
     Raises:
       UserError: It cannot be removed.
     """
+    found = [workdir / name for name in CONTENTS if (workdir / name).exists()]
+    for path in found:
+        if "://" not in os.fspath(path) and os.path.islink(path):
+            raise UserError(f"{path} is a link, which --fresh does not follow")
     try:
-        for name in CONTENTS:
-            path = workdir / name
+        for path in found:
             if path.is_dir():
                 path.rmtree()
-            elif path.exists():
+            else:
                 path.unlink()
     except OSError as error:
         raise UserError(f"{workdir} cannot be cleared: {error}") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from typing import Any, NoReturn, TypeVar, get_args
+from typing import Any, NoReturn, TypeVar, cast, get_args
 
 from fdlkit.errors import UserError
 from fdlkit.graph import fiddle_internals, paths, references
@@ -56,6 +56,8 @@ def read(text: str) -> Graph:
         ) from None
     except _FormatError as error:
         raise UserError("this JSON is not a config", f"  {error}") from None
+    except ValueError as error:  # a number of more digits than Python converts
+        raise UserError("this JSON is not a config", f"  {error}") from None
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -89,7 +91,7 @@ class _Reader:
     def _node(self, data: Any, at: str) -> int:
         data = _a(dict, data, at)
         kind = data.get("kind")
-        if kind not in _KINDS:
+        if not (isinstance(kind, str) and kind in _KINDS):
             raise _FormatError(f"{at} is of an unknown kind: {kind!r}")
         allowed = {"kind", "type", "callable", "tags"}
         is_named = kind in BUILDABLE_KINDS or kind == "namedtuple"
@@ -117,7 +119,9 @@ class _Reader:
         if (kind == "buildable") != (own is not None):
             raise _FormatError(f"{at} has a type where none belongs, or lacks one")
         return self._table.add(
-            Node(kind, tuple(arguments), self._callable(kind, data, at), own)
+            Node(
+                cast(Kind, kind), tuple(arguments), self._callable(kind, data, at), own
+            )
         )
 
     def _is_hashable(self, number: int) -> bool:

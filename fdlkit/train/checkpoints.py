@@ -15,6 +15,9 @@ from orbax.checkpoint import checkpoint_managers
 from fdlkit.errors import RunFailedError
 from fdlkit.train.state import TrainState
 
+# The parts of a checkpoint, each a folder in it.
+ITEMS = ("state", "data", "record")
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CheckpointPolicy:
@@ -31,7 +34,24 @@ class CheckpointPolicy:
 
 def last_saved_step(folder: epath.Path) -> int | None:
     """The step of the newest whole checkpoint in a folder, or None."""
-    return max(ocp.utils.checkpoint_steps(folder), default=None)
+    return max(saved_steps(folder), default=None)
+
+
+def saved_steps(folder: epath.Path) -> list[int]:
+    """The steps of the whole checkpoints in a folder, in no order.
+
+    Orbax writes a checkpoint under another name and renames it when it is whole; a
+    folder that somebody else made lacks the parts of one.
+    """
+    if not folder.exists():
+        return []
+    return [
+        int(path.name)
+        for path in folder.iterdir()
+        if path.name.isdecimal()
+        and path.name == str(int(path.name))
+        and all((path / item).exists() for item in ITEMS)
+    ]
 
 
 class Checkpoints:
@@ -43,16 +63,25 @@ class Checkpoints:
 
     def __init__(self, folder: epath.Path, policy: CheckpointPolicy):
         self._folder = folder
-        newest = checkpoint_managers.LatestN(policy.keep)
+        folder.mkdir(parents=True, exist_ok=True)
+        # By default Orbax keeps processes in step with a collective on the devices, on
+        # a thread of its own: between two processes it can then fall in another order
+        # among the run's own collectives, and both wait for ever. Told which processes
+        # there are, it uses JAX's coordination service instead.
+        processes = set(range(jax.process_count())) if jax.process_count() > 1 else None
         self._manager = ocp.CheckpointManager(
             # Orbax takes no relative path; `absolute` would spoil one of `gs://`.
             folder if folder.is_absolute() else folder.absolute(),
             options=ocp.CheckpointManagerOptions(
-                preservation_policy=newest,
+                create=False,
+                preservation_policy=checkpoint_managers.LatestN(policy.keep),
                 enable_async_checkpointing=True,
                 cleanup_tmp_directories=True,
+                multiprocessing_options=ocp.options.MultiprocessingOptions(
+                    active_processes=processes
+                ),
             ),
-            item_names=("state", "data", "record"),
+            item_names=ITEMS,
         )
 
     def __enter__(self) -> Checkpoints:
@@ -121,7 +150,7 @@ class Checkpoints:
             like,
             shardings,
         )
-        with self._explained("read"):
+        with self._explained("read", step):
             restored = self._manager.restore(
                 step,
                 args=ocp.args.Composite(
@@ -137,20 +166,28 @@ class Checkpoints:
         return self._manager.restore(step, args=args)["record"]
 
     @contextlib.contextmanager
-    def _explained(self, done: str) -> Iterator[None]:
+    def _explained(self, done: str, step: int | None = None) -> Iterator[None]:
         """Tells what Orbax and the file system raise in the words of a run."""
         try:
             yield
         except Exception as error:  # of many types, from threads and C++
-            whole = last_saved_step(self._folder)
             text = " ".join(str(error).split())
             if len(text) > 200:
                 # File systems put the reason last, after a long path.
                 text = f"{text[:50]} … {text[-140:]}"
-            raise RunFailedError(
-                f"a checkpoint in {self._folder} could not be {done}",
+            what = "a checkpoint" if step is None else f"the checkpoint of step {step}"
+            whole = [s for s in saved_steps(self._folder) if s != step]
+            lines = [
                 f"{type(error).__name__}: {text}",
-                "no checkpoint is whole"
-                if whole is None
-                else f"the newest whole checkpoint: step {whole}",
+                f"the newest whole checkpoint: step {max(whole)}"
+                if whole
+                else "no other checkpoint is whole",
+            ]
+            if step is not None:
+                lines.append(
+                    "it is damaged or of another model; the run goes on from the one "
+                    f"before it without {self._folder / str(step)}"
+                )
+            raise RunFailedError(
+                f"{what} in {self._folder} could not be {done}", *lines
             ) from error

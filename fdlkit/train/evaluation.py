@@ -56,7 +56,10 @@ def evaluate(
             sums = step(state.params, state.model_state, feed.place(batch))
             pending.append(sums)
             while len(pending) >= in_flight:
-                totals += np.asarray(pending.popleft(), np.float64)
+                # Reading waits for one device; the others must be done as well, or
+                # two programs are in flight on those.
+                oldest = pending.popleft().block_until_ready()
+                totals += np.asarray(oldest, np.float64)
     finally:
         batches.close()
     for sums in pending:

@@ -36,7 +36,6 @@ from fdlkit.train.writers import JsonLines, Writer, WriterThread
 # many short steps in one go, little enough that a stop is quick.
 AHEAD_SECONDS = 1.0
 AHEAD_STEPS = (2, 100)
-LOGGED = ("loss", "grad_norm", "learning_rate", "param_norm")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -44,7 +43,7 @@ class Plan:
     """What the loop does and when; the fields are `Trainer`'s.
 
     `metrics` are the names of what `setup.eval_step` gives, in its order; `unit` is
-    what an element of the loss is.
+    what an element of the loss is, `logged` what of a report is written.
     """
 
     train_data: Pipeline
@@ -56,6 +55,7 @@ class Plan:
     checkpoints: CheckpointPolicy
     writers: Sequence[Writer]
     unit: str
+    logged: Sequence[str]
 
     def log_points(self, first: int, last: int) -> list[int]:
         """The steps from `first` to `last` whose reports are written."""
@@ -125,18 +125,9 @@ def train_loop(
     if stop.signal is not None:
         return Result(step=first, finished=False, saved=last is not None)
 
-    # Data that is missing is found out here, before anything is written.
-    if plan.eval_data is not None:
-        plan.eval_data.batches().close()
+    keep_record(workdir, record)
     feed = Feed(plan.train_data.batch_size, setup.batch_sharding)
     batches = plan.train_data.batches(rows=feed.rows)
-    if batches.num_batches is not None and batches.num_batches < plan.num_train_steps:
-        raise UserError(
-            f"the training data ends after {batches.num_batches} batches; "
-            f"num_train_steps={plan.num_train_steps} needs as many",
-            "train_data.num_epochs=None repeats it for ever",
-        )
-    keep_record(workdir, record)
     with (
         contextlib.closing(batches),
         Checkpoints(workdir / "checkpoints", plan.checkpoints) as checkpoints,
@@ -160,6 +151,24 @@ def train_loop(
             )
             loop = _Loop(plan, setup, around, state=state, batches=batches, first=first)
             return loop.run(evaluation_pending=evaluation_pending)
+
+
+def check_data(plan: Plan) -> None:
+    """Opens the data, and closes it again.
+
+    Raises:
+      UserError: It is missing, or ends before the last step.
+    """
+    if plan.eval_data is not None:
+        plan.eval_data.batches().close()
+    plan.train_data.batches().close()
+    there = plan.train_data.num_batches
+    if there is not None and there < plan.num_train_steps:
+        raise UserError(
+            f"the training data ends after {there} batches; "
+            f"num_train_steps={plan.num_train_steps} needs as many",
+            "train_data.num_epochs=None repeats it for ever",
+        )
 
 
 def as_values(report: jax.Array) -> dict[str, float]:
@@ -325,7 +334,7 @@ class _Loop:
 
     def log(self, step: int, report: Mapping[str, float]) -> None:
         """A log point: hands the numbers over to the writers' thread."""
-        values = {name: report[name] for name in LOGGED}
+        values = {name: report[name] for name in self.plan.logged}
         elements = report["elements"] / report["steps"]
         values |= self.clock.rates(elements_per_step=elements)
         if note := self.clock.take_note():
@@ -351,10 +360,11 @@ class _Loop:
 
     def evaluate(self) -> None:
         """Evaluates the state as it is now and writes the metrics."""
-        plan, began = self.plan, time.perf_counter()
+        plan = self.plan
         if plan.eval_data is None:
             return
         self.settle_all()
+        began = time.perf_counter()
         self.around.progress.say(f"evaluating step {self.step}")
         if self.compiled_eval is None:
             self.compiled_eval = self.setup.lower_eval_step().compile()
@@ -374,8 +384,8 @@ class _Loop:
 
     def save(self) -> None:
         """Saves the state as it is now, unless that step is saved."""
-        began = time.perf_counter()
         self.settle_all()
+        began = time.perf_counter()
         if self.around.checkpoints.last_step == self.step:
             return
         # What the checkpoint says was done must be on disk before it is.

@@ -25,6 +25,12 @@ WINDOW = ("steps", "loss", "grad_norm", "elements", "first_nonfinite")
 REPORT = (*WINDOW, "learning_rate", "param_norm", "stop_votes")
 
 
+def logged(learning_rate: Schedule | None) -> tuple[str, ...]:
+    """The entries of a report that are shown to people, in their order."""
+    rate = () if learning_rate is None else ("learning_rate",)
+    return ("loss", "grad_norm", *rate, "param_norm")
+
+
 def model_inputs(inputs: Mapping[str, str], batch: Batch) -> dict[str, Any]:
     """The model's arguments, taken from the batch by their key paths."""
     return {

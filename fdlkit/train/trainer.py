@@ -17,16 +17,26 @@ from fdlkit.sharding.layout import DEFAULT_RULES, AxisRules
 from fdlkit.sharding.mesh import Mesh
 from fdlkit.train.checkpoints import CheckpointPolicy
 from fdlkit.train.feed import Feed
-from fdlkit.train.loop import Plan, Result, train_loop
+from fdlkit.train.loop import Plan, Result, check_data, train_loop
 from fdlkit.train.losses import CrossEntropy, Loss
 from fdlkit.train.metrics import MeanLoss, Metric
 from fdlkit.train.models import as_model
 from fdlkit.train.progress import NoProgress, Progress
 from fdlkit.train.setup import Setup, prepare, using
 from fdlkit.train.state import TrainState
-from fdlkit.train.step import REPORT, Batch, Schedule, make_train_step
+from fdlkit.train.step import REPORT, Batch, Schedule, logged, make_train_step
 from fdlkit.train.stop import Stop
 from fdlkit.train.writers import Writer
+
+
+def token_inputs() -> dict[str, str]:
+    """The inputs of a language model."""
+    return {"tokens": "batch.tokens"}
+
+
+def mean_loss() -> dict[str, Metric]:
+    """The metrics that every experiment has: its loss."""
+    return {"loss": MeanLoss()}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -51,7 +61,8 @@ class Trainer:
       inputs: The model's arguments by name, and where in the batch they are.
       eval_data: Held-out batches; None: no evaluation.
       metrics: What an evaluation reports, by name.
-      learning_rate: The schedule that the optimizer was given, to be logged.
+      learning_rate: The schedule that the optimizer was given, to be logged; None: it
+        is not logged.
       mesh: The device mesh.
       rules: What mesh axes a logical axis is cut over.
       log_every: Steps between log points; what is logged is a mean over them.
@@ -66,13 +77,9 @@ class Trainer:
     optimizer: optax.GradientTransformation
     num_train_steps: int
     loss: Loss = CrossEntropy()
-    inputs: Mapping[str, str] = dataclasses.field(
-        default_factory=lambda: {"tokens": "batch.tokens"}
-    )
+    inputs: Mapping[str, str] = dataclasses.field(default_factory=token_inputs)
     eval_data: Pipeline | None = None
-    metrics: Mapping[str, Metric] = dataclasses.field(
-        default_factory=lambda: {"loss": MeanLoss()}
-    )
+    metrics: Mapping[str, Metric] = dataclasses.field(default_factory=mean_loss)
     learning_rate: Schedule | None = None
     mesh: Mesh = Mesh()
     rules: AxisRules = DEFAULT_RULES
@@ -134,17 +141,26 @@ class Trainer:
           batch: A global batch, `[batch, ...]` each; NumPy arrays will do.
 
         Returns:
-          The next state, and this step's `loss`, `grad_norm`, `learning_rate` and
-          `param_norm`, [] float32.
+          The next state, and this step's `loss`, `grad_norm`, `learning_rate` (where
+          the trainer is told the schedule) and `param_norm`, [] float32.
+
+        Raises:
+          UserError: The batch has other entries or shapes than `train_data` gives.
         """
         setup = self.setup
+        wanted = {name: a.shape[1:] for name, a in setup.batch.items()}
+        if {name: a.shape[1:] for name, a in batch.items()} != wanted:
+            raise UserError(
+                "this batch is not like those of train_data",
+                f"it has {', '.join(batch) or 'nothing'}; wanted: "
+                + ", ".join(f"{n} [batch, {str(s)[1:-1]}]" for n, s in wanted.items()),
+            )
         batch_size = next(iter(batch.values())).shape[0]
         placed = Feed(batch_size, setup.batch_sharding).place(batch)
         with using(setup.mesh, setup.rules):
             state, report = self._jitted_step(state, placed)
         named = dict(zip(REPORT, report, strict=True))
-        shown = ("loss", "grad_norm", "learning_rate", "param_norm")
-        return state, {name: named[name] for name in shown}
+        return state, {name: named[name] for name in logged(self.learning_rate)}
 
     @functools.cached_property
     def _jitted_step(self) -> Any:
@@ -166,6 +182,32 @@ class Trainer:
             in_shardings=(setup.shardings, setup.batch_sharding),
             out_shardings=(setup.shardings, setup.replicated),
         )
+
+    @property
+    def _plan(self) -> Plan:
+        return Plan(
+            train_data=self.train_data,
+            eval_data=self.eval_data,
+            metrics=tuple(self.metrics),
+            num_train_steps=self.num_train_steps,
+            log_every=self.log_every,
+            eval_every=self.eval_every,
+            checkpoints=self.checkpoints,
+            writers=self.writers,
+            unit=self.loss.unit,
+            logged=logged(self.learning_rate),
+        )
+
+    def check(self) -> None:
+        """Refuses what can be refused before anything compiles or is written.
+
+        Raises:
+          UserError: See `prepare`; or data that is missing or ends too early.
+        """
+        _ = self.setup
+        if not self.metrics and self.eval_data is not None:
+            raise UserError("eval_data is given, but metrics is empty")
+        check_data(self._plan)
 
     def train(
         self,
@@ -190,21 +232,9 @@ class Trainer:
           UserError: The run cannot begin; nothing was compiled or changed.
           RunFailedError: A loss or gradient was not finite.
         """
-        plan = Plan(
-            train_data=self.train_data,
-            eval_data=self.eval_data,
-            metrics=tuple(self.metrics),
-            num_train_steps=self.num_train_steps,
-            log_every=self.log_every,
-            eval_every=self.eval_every,
-            checkpoints=self.checkpoints,
-            writers=self.writers,
-            unit=self.loss.unit,
-        )
-        if not self.metrics and self.eval_data is not None:
-            raise UserError("eval_data is given, but metrics is empty")
+        self.check()
         return train_loop(
-            plan,
+            self._plan,
             self.setup,
             workdir=epath.Path(workdir),
             record=record or {},

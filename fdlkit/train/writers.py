@@ -58,7 +58,7 @@ class JsonLines:
         """Cuts the file back to `step`, in one move, and appends to it."""
         path = workdir / self.name
         if path.exists():
-            lines = path.read_text().splitlines(keepends=True)
+            lines = _lines(path)
             kept = [line for line in lines if _is_kept(line, step)]
             if kept != lines:
                 beside = workdir / f".{self.name}.cut"
@@ -69,7 +69,7 @@ class JsonLines:
     def has(self, workdir: epath.Path, step: int, prefix: str) -> bool:
         """Whether a line of this step has a name that begins with `prefix`."""
         path = workdir / self.name
-        lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+        lines = _lines(path) if path.exists() else []
         values = [json.loads(line) for line in lines if _is_kept(line, step)]
         return any(
             entry["step"] == step and any(name.startswith(prefix) for name in entry)
@@ -77,10 +77,15 @@ class JsonLines:
         )
 
 
+def _lines(path: epath.Path) -> list[str]:
+    text = path.read_bytes().decode(errors="replace")
+    return text.splitlines(keepends=True)
+
+
 def _is_kept(line: str, step: int) -> bool:
     try:
         return line.endswith("\n") and json.loads(line)["step"] <= step
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         # The line that a kill cut in half; its step is going to be run again.
         return False
 
@@ -134,7 +139,8 @@ class _TensorBoardSink:
 
     def write(self, step: int, values: Values) -> None:
         for name, value in values.items():
-            self._events.add_scalar(name, value, step)
+            if math.isfinite(value):  # the writer warns of every other one
+                self._events.add_scalar(name, value, step)
 
     def flush(self) -> None:
         self._events.flush()
@@ -151,7 +157,13 @@ class WriterThread:
     """
 
     def __init__(self, writers: Sequence[Writer], workdir: epath.Path, step: int):
-        self._sinks = [writer.open(workdir, step) for writer in writers]
+        try:
+            self._sinks = [writer.open(workdir, step) for writer in writers]
+        except OSError as error:
+            raise RunFailedError(
+                f"what is logged cannot be written in {workdir}",
+                f"{type(error).__name__}: {error}",
+            ) from error
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._error: BaseException | None = None
         self._thread = threading.Thread(
@@ -166,7 +178,10 @@ class WriterThread:
         self._queue.put(None)
         self._thread.join()
         for sink in self._sinks:
-            sink.close()
+            try:
+                sink.close()
+            except OSError as error:
+                self._error = self._error or error
         if exc_type is None:
             self._raise()
 

@@ -1,5 +1,6 @@
 """The byte tokenizer, and the file that keeps a corpus' tokens."""
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -9,7 +10,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 
-from fdlkit.data import ByteTokenizer, Document, TokenWindows
+from fdlkit.data import ByteTokenizer, Document, TextFiles, TokenWindows
 from fdlkit.data.token_file import token_cache_folder, token_stream
 from fdlkit.errors import UserError
 
@@ -163,7 +164,7 @@ def test_processes_that_start_together_all_get_whole_files(cache, tmp_path):
     assert len(printed) == 1
     assert all(process.returncode == 0 for process in processes)
     (path,) = cache.iterdir()
-    assert printed.pop().startswith(f"{path.stat().st_size} ")
+    assert printed.pop().startswith(f"{path.stat().st_size - 16} ")
 
 
 def test_labels_are_the_next_tokens_and_an_epoch_has_each_label_once():
@@ -212,3 +213,15 @@ def test_the_spec_of_windows_needs_no_corpus():
         "tokens": "int32[time=8]",
         "labels": "int32[time=8]",
     }
+
+
+@pytest.mark.parametrize("size", [0, 5, 40])
+def test_a_token_file_that_lost_its_end_is_made_again(size, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "a.txt").write_text("some text to be read, long enough to be cut")
+    (tmp_path / "b.txt").write_text("and some more")
+    corpus = TextFiles(glob=str(tmp_path / "*.txt"), split="train", eval_fraction=0.0)
+    whole = np.array(token_stream(corpus, ByteTokenizer()).tokens)
+    (path,) = (tmp_path / "cache").rglob("*.uint8")
+    os.truncate(path, size)
+    np.testing.assert_array_equal(token_stream(corpus, ByteTokenizer()).tokens, whole)

@@ -32,6 +32,7 @@ def test_talk_goes_to_stderr_and_stdout_stays_empty(run):
 def test_the_workdir_holds_record_numbers_events_and_checkpoints(run):
     workdir, _ = run
     assert sorted(p.name for p in workdir.iterdir()) == [
+        ".lock",
         "checkpoints",
         "metrics.jsonl",
         "record",

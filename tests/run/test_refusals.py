@@ -189,3 +189,43 @@ def test_a_dry_run_checks_and_writes_nothing(tmp_path, capsys):
     assert code == 0
     assert "nothing was run or written" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
+
+
+def test_fresh_keeps_the_old_run_when_the_new_one_cannot_begin(tmp_path):
+    (tmp_path / "record").mkdir()
+    (tmp_path / "record" / "config.json").write_text("old")
+    cfg = config(train_data__num_epochs=1, num_train_steps=10**9)
+    lines = refuse(cfg, tmp_path, fresh=True)
+    assert lines[0].startswith("the training data ends after ")
+    assert (tmp_path / "record" / "config.json").read_text() == "old"
+
+
+@pytest.mark.parametrize("text", ["{", '{"schema": "fdlkit.config/99"}'])
+def test_a_record_that_cannot_be_read_is_named_with_a_way_out(text, tmp_path):
+    (tmp_path / "record").mkdir()
+    (tmp_path / "record" / "config.json").write_text(text)
+    lines = refuse(config(), tmp_path)
+    assert str(tmp_path / "record" / "config.json") in lines[0]
+    assert "--fresh" in lines[-1]
+
+
+def test_a_second_run_in_a_workdir_is_refused_while_the_first_goes_on(tmp_path):
+    with workdir.held(epath.Path(tmp_path)):
+        lines = refuse(config(), tmp_path)
+    assert lines[0] == f"a run is going on in {tmp_path}"
+    with workdir.held(epath.Path(tmp_path)):
+        pass
+
+
+def test_fresh_does_not_follow_links(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "metrics.jsonl").write_text("old")
+    (tmp_path / "run" / "tensorboard").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UserError, match="is a link"):
+        workdir.clear(epath.Path(tmp_path / "run"))
+    assert (tmp_path / "run" / "metrics.jsonl").read_text() == "old"
+
+
+def test_an_object_store_without_its_package_is_refused(tmp_path):
+    assert "cannot be used" in refuse(config(), "s3://bucket/run")[0]

@@ -263,3 +263,60 @@ def test_an_unwritable_workdir_is_refused_in_one_line(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(UserError, match="cannot be written"):
         make_trainer().train(tmp_path / "file" / "run")
+
+
+def test_rates_count_no_step_twice_after_an_evaluation_or_a_save(undisturbed):
+    _, workdir, _ = undisturbed
+    text = (workdir / "metrics.jsonl").read_text()
+    rates = [json.loads(line).get("steps_per_sec") for line in text.splitlines()]
+    # Five microseconds a step is less than any dispatch takes.
+    assert all(0 < rate < 2e5 for rate in rates if rate is not None), rates
+
+
+def test_without_a_schedule_no_learning_rate_is_logged(tmp_path):
+    trainer = make_trainer(learning_rate=None, num_train_steps=7)
+    trainer.train(tmp_path)
+    assert "learning_rate" not in lines_of(tmp_path)[0]
+    _, report = trainer.step(trainer.init_state(), next(trainer.train_data.batches()))
+    assert set(report) == {"loss", "grad_norm", "param_norm"}
+
+
+@pytest.mark.parametrize("name", ["99", "0099", "12.orbax-checkpoint-tmp", "notes"])
+def test_folders_that_are_no_checkpoints_are_not_taken_for_one(name, tmp_path):
+    trainer = make_trainer(num_train_steps=7)
+    trainer.train(tmp_path)
+    (tmp_path / "checkpoints" / name).mkdir()
+    listener = StopWhen()
+    assert make_trainer(num_train_steps=14).train(tmp_path, progress=listener).finished
+    assert listener.lines[0].startswith("resumed from step 7 ")
+
+
+def test_a_damaged_checkpoint_is_named_with_the_whole_one_before_it(tmp_path):
+    make_trainer(checkpoints=CheckpointPolicy(every=7), num_train_steps=14).train(
+        tmp_path
+    )
+    for path in (tmp_path / "checkpoints" / "14" / "state").rglob("*"):
+        if path.is_file():
+            path.write_bytes(path.read_bytes()[:10])
+    with pytest.raises(RunFailedError) as caught:
+        make_trainer().train(tmp_path)
+    what, *_, whole, remedy = caught.value.lines
+    assert what.startswith("the checkpoint of step 14 in ")
+    assert whole == "the newest whole checkpoint: step 7"
+    assert remedy.endswith("checkpoints/14")
+
+
+def test_rubbish_in_the_log_of_a_stopped_run_is_cut_away(undisturbed, tmp_path):
+    trainer, workdir, _ = undisturbed
+    listener = StopWhen("at 14")
+    trainer.train(tmp_path, stop=listener.stop, progress=listener)
+    with (tmp_path / "metrics.jsonl").open("ab") as file:
+        file.write(bytes(range(256)) + b"\n" + b"[" * 90_000 + b"\n")
+    trainer.train(tmp_path)
+    assert lines_of(tmp_path) == lines_of(workdir)
+
+
+def test_a_batch_by_hand_that_does_not_fit_is_refused_in_words():
+    trainer = make_trainer()
+    with pytest.raises(UserError, match="not like those of train_data"):
+        trainer.step(trainer.init_state(), {})
