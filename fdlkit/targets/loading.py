@@ -118,6 +118,9 @@ def _load_json(spelt: spelling.Spelling, allow: Sequence[str]) -> LoadedTarget:
 
     path = _json_file(spelt)
     text = listing.read_source(path)
+    if allow:
+        # As for `pkg.mod:fn`: what the user allows may stand in the current folder.
+        modules.make_importable(pathlib.Path.cwd())
     with _naming(path):
         cfg = loading.loads(text, allow=allow)
     if not isinstance(cfg, fdl.Buildable):

@@ -35,7 +35,7 @@ def import_file(path: pathlib.Path) -> types.ModuleType:
         if _is_module_of(module, path):
             return module
     root, name = _importable_name(path)
-    _make_importable(root)
+    make_importable(root)
     if _names_this_file(name, path):
         return _guarded_import(name, path)
     return _run_as(_free_name(path), path)
@@ -43,7 +43,7 @@ def import_file(path: pathlib.Path) -> types.ModuleType:
 
 def import_module(name: str) -> types.ModuleType:
     """The module called `name`; the current folder is importable, as for Python."""
-    _make_importable(pathlib.Path.cwd())
+    make_importable(pathlib.Path.cwd())
     parent = name.rpartition(".")[0]
     try:
         spec = importlib.util.find_spec(name)
@@ -104,7 +104,7 @@ def _importable_name(path: pathlib.Path) -> tuple[pathlib.Path, str]:
     return folder, path.stem
 
 
-def _make_importable(root: pathlib.Path) -> None:
+def make_importable(root: pathlib.Path) -> None:
     """Puts a folder on `sys.path` as Python does with a script's own folder."""
     present = {pathlib.Path(entry or os.getcwd()).resolve() for entry in sys.path}
     if root.resolve() not in present:

@@ -9,6 +9,7 @@ import fiddle as fdl
 import pytest
 
 from fdlkit.errors import UserError
+from fdlkit.serialize.writing import dumps
 from fdlkit.targets.loading import load, load_target
 
 PLAIN = '''
@@ -295,3 +296,20 @@ def test_the_standard_library_can_be_a_target():
 def test_the_face_gives_the_config_itself(write):
     target = f"{write('plain.py')}:base"
     assert load(target) == load_target(target).cfg
+
+
+def test_a_config_in_json_may_name_an_allowed_module_of_the_current_folder(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own_parts.py").write_text("def part(size=1):\n    return size\n")
+    (tmp_path / "own.py").write_text(
+        "import fiddle as fdl\nfrom own_parts import part\n"
+        "def base():\n    return fdl.Config(part, size=3)\n"
+    )
+    (tmp_path / "own.json").write_text(dumps(load("own.py:base")))
+    sys.modules.pop("own_parts")
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if p != str(tmp_path)])
+    with pytest.raises(UserError, match="allow"):
+        load("own.json")
+    assert load("own.json", allow=["own_parts"]).size == 3
