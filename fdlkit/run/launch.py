@@ -58,8 +58,10 @@ def train(
       RunFailedError: A loss or gradient was not finite.
     """
     stream = stream or sys.stderr
-    # Orbax logs the tracebacks of what it raises; the run tells that in its own words.
-    logging.getLogger("absl").setLevel(logging.CRITICAL)
+    # Orbax, and asyncio for it, log the tracebacks of what is raised as well; the run
+    # tells that in its own words.
+    for name in ("absl", "asyncio"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     if distributed is not None:
         join(distributed)
     try:
