@@ -58,10 +58,7 @@ def train(
       RunFailedError: A loss or gradient was not finite.
     """
     stream = stream or sys.stderr
-    # Orbax, and asyncio for it, log the tracebacks of what is raised as well; the run
-    # tells that in its own words.
-    for name in ("absl", "asyncio"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    quiet_checkpoint_threads()
     if distributed is not None:
         join(distributed)
     try:
@@ -131,6 +128,24 @@ def _train(
                 else "stopped before there was anything to save"
             )
         return code or (0 if result.finished else 75)
+
+
+def quiet_checkpoint_threads() -> None:
+    """Keeps the tracebacks of Orbax's threads from a person's eyes, for good.
+
+    When a save fails, Orbax, asyncio and TensorStore each log what was raised or what
+    they could no longer deliver to an event loop that has ended; the error itself
+    reaches the run, which tells it in its own words.
+    """
+    for name in ("absl", "asyncio"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    show = sys.unraisablehook
+
+    def show_others(unraisable: Any) -> None:
+        if str(unraisable.exc_value) != "Event loop is closed":
+            show(unraisable)
+
+    sys.unraisablehook = show_others
 
 
 def summary(trainer: Trainer) -> str:
