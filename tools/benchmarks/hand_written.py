@@ -34,9 +34,9 @@ def train(
     steps: int,
     log_every: int,
     workdir: Path,
-    at_step: Callable[[int], None],
+    at_log: Callable[[int], None],
 ) -> None:
-    """Trains for `steps`; calls `at_step(k)` once step k was dispatched."""
+    """Trains for `steps`; calls `at_log(k)` when the numbers of step k are there."""
     example = {name: jnp.zeros(s.shape, s.dtype) for name, s in pipeline.spec().items()}
 
     @jax.jit
@@ -78,7 +78,7 @@ def train(
                 began = time.perf_counter()
                 file.write(json.dumps({"step": k} | values) + "\n")
                 file.flush()
-            at_step(k)
+                at_log(k)
     jax.block_until_ready(state)
     with ocp.CheckpointManager((workdir / "hand").absolute()) as manager:
         manager.save(steps, args=ocp.args.StandardSave(state[0]))
@@ -131,7 +131,7 @@ def main() -> None:
             steps=1,
             log_every=1,
             workdir=Path(folder),
-            at_step=lambda k: print(f"step {k}", file=sys.stderr, flush=True),
+            at_log=lambda k: print(f"step {k}", file=sys.stderr, flush=True),
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,36 +37,22 @@ class TinyMlp(nn.Module):
 
 
 class Marks:
-    """Wall and thread seconds of the calling thread, at chosen steps."""
+    """Wall and thread seconds of the calling thread, whenever some steps are done."""
 
     def __init__(self, first: int, last: int):
-        self._steps = (first, last)
-        self._times: list[tuple[float, float]] = []
+        self._range = (first, last)
+        self._marks: list[tuple[int, float, float]] = []
 
     def at(self, step: int) -> None:
-        """Keeps the times if the step is one of the two."""
-        if step in self._steps:
-            self._times.append((time.perf_counter(), time.thread_time()))
+        """Keeps the times if all steps up to this one are done and it is in range."""
+        if self._range[0] <= step <= self._range[1]:
+            self._marks.append((step, time.perf_counter(), time.thread_time()))
 
     def per_step(self) -> tuple[float, float]:
-        """Microseconds of wall and of thread time a step between the two."""
-        (wall0, cpu0), (wall1, cpu1) = self._times
-        count = self._steps[1] - self._steps[0]
+        """Microseconds of wall and of thread time a step, first mark to last."""
+        (step0, wall0, cpu0), (step1, wall1, cpu1) = self._marks[0], self._marks[-1]
+        count = step1 - step0
         return (wall1 - wall0) / count * 1e6, (cpu1 - cpu0) / count * 1e6
-
-
-class MarkingProgress:
-    """Takes the marks at log points, on the loop's thread."""
-
-    def __init__(self, marks: Marks):
-        self._marks = marks
-
-    def say(self, text: str) -> None:
-        """Says nothing."""
-
-    def update(self, step: int, values: Mapping[str, float]) -> None:
-        """Keeps the times."""
-        self._marks.at(step)
 
 
 def tiny_mlp(steps: int) -> tuple[Trainer, Callable[..., Any], str]:
@@ -105,19 +91,26 @@ def compare(name: str, make: Callable[[int], Any], steps: int, rounds: int) -> N
     log_every = trainer.log_every
     first, last = 2 * log_every, steps - log_every
     log_cpu: list[float] = []
-    logged = train_loop._Loop.log
+    marks = Marks(first, last)
+    logged, settled = train_loop._Loop.log, train_loop._Loop.settle
 
     def timed_log(self: Any, step: int, report: Any) -> None:
         began = time.thread_time()
         logged(self, step, report)
         log_cpu.append((time.thread_time() - began) * 1e6)
 
+    def marked_settle(self: Any, count: int) -> None:
+        settled(self, count)
+        marks.at(self.step - len(self.reports))
+
     def ours(workdir: Path) -> tuple[float, float]:
+        nonlocal marks
         marks = Marks(first, last)
-        trainer.train(workdir / "ours", progress=MarkingProgress(marks))
+        trainer.train(workdir / "ours")
         return marks.per_step()
 
     def hand(workdir: Path) -> tuple[float, float]:
+        nonlocal marks
         marks = Marks(first, last)
         hand_written.train(
             trainer.model,
@@ -129,11 +122,12 @@ def compare(name: str, make: Callable[[int], Any], steps: int, rounds: int) -> N
             steps=steps,
             log_every=log_every,
             workdir=workdir,
-            at_step=marks.at,
+            at_log=marks.at,
         )
         return marks.per_step()
 
     setattr(train_loop._Loop, "log", timed_log)  # noqa: B010 - a method, for mypy
+    setattr(train_loop._Loop, "settle", marked_settle)  # noqa: B010
     results: dict[str, list[tuple[float, float]]] = {"A": [], "ours": [], "A again": []}
     try:
         for _ in range(rounds):
@@ -142,6 +136,7 @@ def compare(name: str, make: Callable[[int], Any], steps: int, rounds: int) -> N
                     results[key].append(run(Path(folder)))
     finally:
         setattr(train_loop._Loop, "log", logged)  # noqa: B010
+        setattr(train_loop._Loop, "settle", settled)  # noqa: B010
 
     def median(key: str, column: int) -> float:
         return statistics.median(row[column] for row in results[key])
