@@ -18,6 +18,10 @@ def turn_on() -> Path | None:
     Returns:
       The folder, or None where there is none that can be written.
     """
+    if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:
+        # The default leaves out what compiles in under a second; on a small model
+        # that is most of what a second start waits for.
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     if "JAX_COMPILATION_CACHE_DIR" in os.environ:
         chosen = os.environ["JAX_COMPILATION_CACHE_DIR"]
         return Path(chosen) if chosen else None
@@ -30,9 +34,6 @@ def turn_on() -> Path | None:
     if not os.access(folder, os.W_OK):
         return None
     jax.config.update("jax_compilation_cache_dir", str(folder))
-    # The defaults leave out what compiles in under a second; on a small model that
-    # is most of what a second start waits for.
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
     return folder
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import flax.linen as nn
 import jax
+import numpy as np
 import optax
 from jax.sharding import NamedSharding, PartitionSpec
 
@@ -82,7 +83,7 @@ class Setup:
 
     def init_state(self) -> TrainState:
         """The state before step 1; every array is made where it will live."""
-        inputs = jax.tree.map(lambda a: jax.numpy.zeros(a.shape, a.dtype), self.inputs)
+        inputs = jax.tree.map(lambda a: np.zeros(a.shape, a.dtype), self.inputs)
         with using(self.mesh, self.rules):
             return jax.jit(self.init, out_shardings=self.shardings)(inputs)
 
