@@ -123,12 +123,11 @@ def test_fresh_throws_the_old_run_away_and_nothing_else(tmp_path):
     assert os.listdir(tmp_path) == ["notes.txt"]
 
 
-def test_a_batch_that_the_mesh_does_not_divide_is_named(tmp_path):
+def test_a_mesh_that_the_devices_do_not_fill_is_named(tmp_path):
     lines = refuse(
         config(train_data__batch_size=7, mesh__ici__data=1, mesh__ici__fsdp=2),
         tmp_path / "run",
     )
-    # One device here: the mesh itself is refused first.
     assert lines[0].startswith("mesh.ici (fsdp=2) does not fit: 2 is not the 1 devices")
     assert not (tmp_path / "run").exists()
 
