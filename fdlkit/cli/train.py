@@ -46,6 +46,7 @@ def run(parsed: Parsed) -> int:
         from fdlkit.cli.targets import load_overridden
         from fdlkit.run import launch
 
+        launch.quiet_checkpoint_threads()
         loaded = load_overridden(target, parsed)
         return launch.train(
             loaded.cfg,

@@ -58,7 +58,6 @@ def train(
       RunFailedError: A loss or gradient was not finite.
     """
     stream = stream or sys.stderr
-    quiet_checkpoint_threads()
     if distributed is not None:
         join(distributed)
     try:
@@ -132,6 +131,8 @@ def _train(
 
 def quiet_checkpoint_threads() -> None:
     """Keeps the tracebacks of Orbax's threads from a person's eyes, for good.
+
+    For a process that is all one run: it changes the process's loggers and hook.
 
     When a save fails, Orbax, asyncio and TensorStore each log what was raised or what
     they could no longer deliver to an event loop that has ended; the error itself
