@@ -54,9 +54,13 @@ class BatchIterator(Iterator[dict[str, np.ndarray]]):
             self._iterator.set_state(self._iterator.get_state())
             raise
 
-    def get_state(self) -> dict[str, Any]:
-        """Where the iterator stands, for `json`. The same whatever the rows are."""
-        index = self._iterator.get_state()["next_index"]
+    def get_state(self, *, unused: int = 0) -> dict[str, Any]:
+        """Where the iterator stands, for `json`. The same whatever the rows are.
+
+        Args:
+          unused: How many of the batches read are to be read again.
+        """
+        index = self._iterator.get_state()["next_index"] - unused
         return {"next_batch": index, "data": self._data}
 
     def set_state(self, state: Mapping[str, Any]) -> None:

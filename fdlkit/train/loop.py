@@ -34,8 +34,8 @@ from fdlkit.train.writers import JsonLines, Writer, WriterThread
 
 # How much work the devices may have before them: enough that the host can hand over
 # many short steps in one go, little enough that a stop is quick.
-AHEAD_SECONDS = 1.0
-AHEAD_STEPS = (2, 100)
+AHEAD_SECONDS = 2.0
+AHEAD_STEPS = (2, 200)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -227,9 +227,8 @@ class _Loop:
         self.state = state
         self.batches = batches
         self.step = first
-        # Where the data stands after `step` batches: the next one is read ahead, for
-        # a step that a stop may forgo.
-        self.position = batches.get_state()
+        # A batch that was read ahead, for a step that a stop may forgo.
+        self.batch: Any = None
         self.feed = Feed(plan.train_data.batch_size, setup.batch_sharding)
         self.votes = Votes(setup.mesh)
         # Virtual CPU devices share one thread pool: with two programs that hold
@@ -261,12 +260,14 @@ class _Loop:
             if self.step < plan.num_train_steps:
                 self.around.progress.say("compiling the training step")
                 train_step = self.setup.lower_train_step(self.votes.spec).compile()
-                batch = self.take_batch()
+                self.take_batch()
                 next_event = plan.next_event(self.step)
             while self.step < plan.num_train_steps and not self.stop_agreed():
-                self.state, report = train_step(self.state, batch, self.votes.cast())
+                self.state, report = train_step(
+                    self.state, self.batch, self.votes.cast()
+                )
                 self.step += 1
-                self.position = self.batches.get_state()
+                self.batch = None
                 self.reports.append(report)
                 if self.step == next_event:
                     if plan.evaluates_at(self.step):
@@ -276,7 +277,7 @@ class _Loop:
                     next_event = plan.next_event(self.step)
                 if self.step < plan.num_train_steps:
                     # The devices are at work on this step while the host reads.
-                    batch = self.take_batch()
+                    self.take_batch()
                 self.keep_pace()
             finished = self.step >= plan.num_train_steps
         except EvaluationStoppedError:
@@ -285,9 +286,9 @@ class _Loop:
         self.save()
         return Result(step=self.step, finished=finished)
 
-    def take_batch(self) -> Any:
-        """The next batch, as the compiled step takes it."""
-        return self.feed.place(next(self.batches))
+    def take_batch(self) -> None:
+        """Reads the next batch, as the compiled step takes it."""
+        self.batch = self.feed.place(next(self.batches))
 
     def stop_agreed(self) -> bool:
         """Whether to stop here: with several processes, all say the same."""
@@ -393,7 +394,7 @@ class _Loop:
         self.around.progress.say(f"saving step {self.step}")
         self.around.checkpoints.save(
             self.state,
-            self.position,
+            self.batches.get_state(unused=0 if self.batch is None else 1),
             step=self.step,
             record=self.around.record,
         )

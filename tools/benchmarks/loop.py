@@ -138,32 +138,30 @@ def compare(name: str, make: Callable[[int], Any], steps: int, rounds: int) -> N
         setattr(train_loop._Loop, "log", logged)  # noqa: B010
         setattr(train_loop._Loop, "settle", settled)  # noqa: B010
 
-    def median(key: str, column: int) -> float:
-        return statistics.median(row[column] for row in results[key])
-
-    def ratios(key: str, column: int) -> list[float]:
-        pairs = zip(results[key], results["A"], strict=True)
-        return [row[column] / base[column] for row, base in pairs]
-
-    wall = ratios("ours", 0)
-    aa = ratios("A again", 0)
     print(f"{name}: {steps} steps, {rounds} rounds, log every {log_every}")
-    print(
-        f"  wall a step      hand {median('A', 0):9.1f} µs   "
-        f"fdlkit {median('ours', 0):9.1f} µs   "
-        f"ratio {statistics.median(wall):.3f} ({min(wall):.3f} to {max(wall):.3f})   "
-        f"A/A {statistics.median(aa):.3f} ({min(aa):.3f} to {max(aa):.3f})"
-    )
-    print(
-        f"  loop thread CPU  hand {median('A', 1):9.1f} µs   "
-        f"fdlkit {median('ours', 1):9.1f} µs   "
-        f"added {median('ours', 1) - median('A', 1):+.1f} µs   "
-        f"A/A {median('A again', 1) - median('A', 1):+.1f} µs"
-    )
+    for column, what in ((0, "wall a step"), (1, "loop thread CPU")):
+        before, own, after = (
+            [row[column] for row in results[key]] for key in ("A", "ours", "A again")
+        )
+        # The machine's own drift within a round cancels out in the peers' mean.
+        hand = [(a + b) / 2 for a, b in zip(before, after, strict=True)]
+        added = [a - b for a, b in zip(own, hand, strict=True)]
+        ratio = [a / b for a, b in zip(own, hand, strict=True)]
+        again = [b / a for a, b in zip(before, after, strict=True)]
+        print(
+            f"  {what:16} hand {statistics.median(hand):9.1f} µs   "
+            f"fdlkit {statistics.median(own):9.1f} µs   "
+            f"added {statistics.median(added):+.1f} µs   "
+            f"ratio {_spread(ratio)}   A/A {_spread(again)}"
+        )
     print(
         f"  a log event      {statistics.median(log_cpu):9.1f} µs of that thread "
         f"(largest {max(log_cpu):.1f})"
     )
+
+
+def _spread(ratios: list[float]) -> str:
+    return f"{statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})"
 
 
 def main(rounds: int) -> None:
