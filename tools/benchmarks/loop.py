@@ -140,17 +140,17 @@ def compare(name: str, make: Callable[[int], Any], steps: int, rounds: int) -> N
 
     print(f"{name}: {steps} steps, {rounds} rounds, log every {log_every}")
     for column, what in ((0, "wall a step"), (1, "loop thread CPU")):
-        before, own, after = (
+        before, own_values, after = (
             [row[column] for row in results[key]] for key in ("A", "ours", "A again")
         )
         # The machine's own drift within a round cancels out in the peers' mean.
-        hand = [(a + b) / 2 for a, b in zip(before, after, strict=True)]
-        added = [a - b for a, b in zip(own, hand, strict=True)]
-        ratio = [a / b for a, b in zip(own, hand, strict=True)]
+        hand_values = [(a + b) / 2 for a, b in zip(before, after, strict=True)]
+        added = [a - b for a, b in zip(own_values, hand_values, strict=True)]
+        ratio = [a / b for a, b in zip(own_values, hand_values, strict=True)]
         again = [b / a for a, b in zip(before, after, strict=True)]
         print(
-            f"  {what:16} hand {statistics.median(hand):9.1f} µs   "
-            f"fdlkit {statistics.median(own):9.1f} µs   "
+            f"  {what:16} hand {statistics.median(hand_values):9.1f} µs   "
+            f"fdlkit {statistics.median(own_values):9.1f} µs   "
             f"added {statistics.median(added):+.1f} µs   "
             f"ratio {_spread(ratio)}   A/A {_spread(again)}"
         )
