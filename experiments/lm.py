@@ -51,7 +51,7 @@ def base() -> fdl.Config[Trainer]:
             fdl.Config(optax.clip_by_global_norm, max_norm=1.0),
             fdl.Config(optax.adamw, learning_rate=schedule, b2=0.98, weight_decay=0.1),
         ),
-        learning_rate=schedule,
+        learning_rate=ref("optimizer[1].learning_rate"),
         loss=fdl.Config(CrossEntropy),
         inputs={"tokens": "batch.tokens"},
         metrics={

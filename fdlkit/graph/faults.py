@@ -44,14 +44,24 @@ class Faults:
 
     def position(self, number: int, holder: int) -> str:
         """`model.block.width = ref(^hidden) * 4`, where the reference stands."""
-        node = self._graph.nodes[holder]
-        for argument in node.arguments:
+        follower = self._follower(number, holder)
+        if follower is None:
+            return spell(self._graph, number)
+        whole = follower.value
+        assert isinstance(whole, Link)
+        return f"{self._path_in(holder, follower)} = {spell(self._graph, whole.node)}"
+
+    def _follower(self, number: int, holder: int) -> Argument | None:
+        """The argument of the holder that the reference is, or is a part of."""
+        for argument in self._graph.nodes[holder].arguments:
             if isinstance(argument.value, Link) and self._is_part(
                 number, argument.value.node
             ):
-                path = paths.format((*self._places.path(holder), argument.key))
-                return f"{path} = {spell(self._graph, argument.value.node)}"
-        return spell(self._graph, number)
+                return argument
+        return None
+
+    def _path_in(self, holder: int, argument: Argument) -> str:
+        return paths.format((*self._places.path(holder), argument.key))
 
     def _is_part(self, number: int, whole: int) -> bool:
         todo, seen = [whole], set()
@@ -107,6 +117,8 @@ class Faults:
         if hint := suggest.hint(wanted, names):
             lines.append(f"  {hint}")
         lines += _listed(node, names)
+        if (follower := self._follower(number, holder)) is not None:
+            lines.append(f"  or set {self._path_in(holder, follower)} itself")
         return BrokenReferenceError(f"reference leads nowhere: {position}", *lines)
 
     def nothing_around(

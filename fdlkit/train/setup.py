@@ -150,7 +150,7 @@ def prepare(
     train_data: Pipeline,
     eval_data: Pipeline | None,
     metrics: Mapping[str, Metric],
-    learning_rate: Schedule | None,
+    learning_rate: Schedule | float | None,
     num_train_steps: int,
     log_every: int,
     seed: int,

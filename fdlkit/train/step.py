@@ -25,7 +25,7 @@ WINDOW = ("steps", "loss", "grad_norm", "elements", "first_nonfinite")
 REPORT = (*WINDOW, "learning_rate", "param_norm", "stop_votes")
 
 
-def logged(learning_rate: Schedule | None) -> tuple[str, ...]:
+def logged(learning_rate: Schedule | float | None) -> tuple[str, ...]:
     """The entries of a report that are shown to people, in their order."""
     rate = () if learning_rate is None else ("learning_rate",)
     return ("loss", "grad_norm", *rate, "param_norm")
@@ -91,7 +91,7 @@ def make_train_step(
     optimizer: optax.GradientTransformation,
     *,
     inputs: Mapping[str, str],
-    learning_rate: Schedule | None,
+    learning_rate: Schedule | float | None,
     log_every: int,
     num_train_steps: int,
     seed: int,
@@ -146,7 +146,7 @@ def make_train_step(
                 jnp.where(newly, steps, first_nonfinite),
             ]
         )
-        rate = jnp.float32(0) if learning_rate is None else learning_rate(state.step)
+        rate = learning_rate(state.step) if callable(learning_rate) else learning_rate
         step = state.step + 1
         param_norm = jax.lax.cond(
             (step % log_every == 0) | (step == num_train_steps),
@@ -160,7 +160,7 @@ def make_train_step(
                 window[2] / steps,
                 window[3],
                 window[4],
-                jnp.asarray(rate, jnp.float32),
+                jnp.asarray(0 if rate is None else rate, jnp.float32),
                 param_norm,
                 jnp.float32(0) if votes is None else jnp.max(votes),
             ]

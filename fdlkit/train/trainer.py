@@ -61,8 +61,9 @@ class Trainer:
       inputs: The model's arguments by name, and where in the batch they are.
       eval_data: Held-out batches; None: no evaluation.
       metrics: What an evaluation reports, by name.
-      learning_rate: The schedule that the optimizer was given, to be logged; None: it
-        is not logged.
+      learning_rate: What the optimizer was given as its own, a schedule or a number,
+        to be logged; None: it is not logged. A config makes it follow the optimizer:
+        `learning_rate=ref("optimizer.learning_rate")`.
       mesh: The device mesh.
       rules: What mesh axes a logical axis is cut over.
       log_every: Steps between log points; what is logged is a mean over them.
@@ -80,7 +81,7 @@ class Trainer:
     inputs: Mapping[str, str] = dataclasses.field(default_factory=token_inputs)
     eval_data: Pipeline | None = None
     metrics: Mapping[str, Metric] = dataclasses.field(default_factory=mean_loss)
-    learning_rate: Schedule | None = None
+    learning_rate: Schedule | float | None = None
     mesh: Mesh = Mesh()
     rules: AxisRules = DEFAULT_RULES
     log_every: int = 100

@@ -230,6 +230,7 @@ def test_a_missing_path_names_the_nearest_ancestor_and_what_was_likely_meant():
         f"  no parameter hiden at model ({__name__}.Model)",
         "  did you mean 'hidden'?",
         "  parameters: hidden, block, head",
+        "  or set extra itself",
     )
 
 

@@ -281,6 +281,16 @@ def test_without_a_schedule_no_learning_rate_is_logged(tmp_path):
     assert set(report) == {"loss", "grad_norm", "param_norm"}
 
 
+def test_a_constant_learning_rate_is_logged_as_it_is(tmp_path):
+    trainer = make_trainer(
+        optimizer=optax.sgd(0.125), learning_rate=0.125, num_train_steps=7
+    )
+    trainer.train(tmp_path)
+    assert lines_of(tmp_path)[0]["learning_rate"] == 0.125
+    _, report = trainer.step(trainer.init_state(), next(trainer.train_data.batches()))
+    assert float(report["learning_rate"]) == 0.125
+
+
 @pytest.mark.parametrize("name", ["99", "0099", "12.orbax-checkpoint-tmp", "notes"])
 def test_folders_that_are_no_checkpoints_are_not_taken_for_one(name, tmp_path):
     trainer = make_trainer(num_train_steps=7)
