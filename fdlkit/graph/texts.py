@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import enum
+import inspect
+import numbers
+from typing import Any
+
 from fdlkit.graph import paths
 from fdlkit.graph.model import DType, Graph, Leaf, Link, Member, Node, Opaque, Symbol
 from fdlkit.graph.model import Value as GraphValue
 from fdlkit.graph.references import spell
 
-# Containers nested deeper than this are not written on one line.
+# Containers nested deeper than this are not written on one line; nor, if there are
+# containers in them, such as take more characters. What is shared may be there often.
 _LEVELS = 4
+_NESTED = 2000
 
 _BRACKETS = {
     "list": ("[", "]", "[]"),
@@ -50,6 +57,32 @@ def brief(graph: Graph, value: GraphValue) -> str:
     return f"{opening}{len(node.arguments)} elements{closing}"
 
 
+def plain(value: Any) -> str:
+    """A built value: as Python writes it if it is plain, else `Transformer(...)`.
+
+    What a constructor made may take a page to write, or for ever.
+    """
+    kind = type(value)
+    if isinstance(value, type) or inspect.isroutine(value):
+        return value.__name__
+    elements = []
+    if kind in (list, tuple, set, frozenset):
+        elements = [*value]
+    elif kind is dict:
+        elements = [*value, *value.values()]
+    elif not isinstance(value, _PLAIN):
+        return f"{kind.__name__}(...)"
+    if not all(isinstance(element, _PLAIN) for element in elements):
+        return f"{kind.__name__} of {len(value)}"
+    try:
+        return " ".join(repr(value).split())
+    except Exception:  # noqa: BLE001 - a broken __repr__ must not hide the first error
+        return f"<{kind.__qualname__}>"
+
+
+_PLAIN = (type(None), str, bytes, numbers.Number, enum.Enum)
+
+
 def called(node: Node) -> str:
     """`Transformer`, `partial Transformer`: what a Buildable calls, and how."""
     assert node.callable is not None
@@ -70,10 +103,13 @@ def _inline(graph: Graph, value: GraphValue, levels: int) -> str | None:
     if node.is_buildable or node.kind == "custom" or levels == 0:
         return None
     parts = []
+    length, is_nested = 0, False
     for argument in node.arguments:
         assert argument.value is not None
         text = _inline(graph, argument.value, levels - 1)
-        if text is None:
+        is_nested = is_nested or isinstance(argument.value, Link)
+        length += len(text or "")
+        if text is None or (is_nested and length > _NESTED):
             return None
         if "dict" in node.kind:
             text = f"{paths.to_dict_key(argument.key)!r}: {text}"

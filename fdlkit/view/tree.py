@@ -38,7 +38,8 @@ class Row:
       guides: The lines that lead to it: `│  ├─ `.
       key: The argument's name, `[0]` or `['k']`; empty for the root.
       annotation: The parameter's type, where it says more than the value; cut if long.
-      mark: `&1` where something shared comes first, `*1` where it comes again.
+      mark: `&1` where something shared comes first, `*1` where it comes again; also
+        of an immutable value that is there twice, if it takes more than a row.
       value: A value, the short name of what a node calls, a reference.
       result: What a reference comes to.
       tags: Short names of the tags.
@@ -171,16 +172,16 @@ class _Tree:
             kind, text = "leaf", texts.leaf(value)
         else:
             node = self._graph.nodes[value.node]
-            mark, is_first = self._mark(value.node, node)
             kind, text = "node", self._name(node)
+            line = None if node.kind == "reference" else self._one_line(value)
+            mark, is_first = self._mark(value.node, node, line)
             if node.kind == "reference":
-                assert item.holder is not None
                 kind, text = "reference", texts.brief(self._graph, value)
                 result = self._result(value.node, item.holder)
             elif not is_first:
                 kind = "repeat"
-            elif self._is_one_line(value):
-                kind, text = "leaf", texts.inline(self._graph, value) or text
+            elif line is not None:
+                kind, text = "leaf", line
             else:
                 is_cut = self._depth is not None and item.level >= self._depth
                 is_cut = is_cut and any(map(self._is_shown, node.arguments))
@@ -214,18 +215,23 @@ class _Tree:
                 return name.replace(".<locals>", "")
         return texts.brief(self._graph, value)
 
-    def _mark(self, number: int, node: Node) -> tuple[str, bool]:
-        if node.is_value or len(self._places.holders[number]) < 2:
+    def _mark(self, number: int, node: Node, line: str | None) -> tuple[str, bool]:
+        """The mark, and whether this is the first row of the node."""
+        if len(self._places.holders[number]) < 2:
+            return "", True
+        # It means nothing that a value is shared, but its rows are shown once.
+        if node.is_value and (line is not None or node.kind == "reference"):
             return "", True
         if number in self._marks:
             return f"*{self._marks[number]}", False
         self._marks[number] = len(self._marks) + 1
         return f"&{self._marks[number]}", True
 
-    def _is_one_line(self, value: Link) -> bool:
-        """Whether it is a container of leaves that none else holds a part of."""
-        if texts.inline(self._graph, value) is None:
-            return False
+    def _one_line(self, value: Link) -> str | None:
+        """A container of leaves, if none else holds a part of it, on one line."""
+        line = texts.inline(self._graph, value)
+        if line is None:
+            return None
         todo = [value.node]
         while todo:
             for argument in self._graph.nodes[todo.pop()].arguments:
@@ -237,9 +243,9 @@ class _Tree:
                 is_shared = len(self._places.holders[number]) > 1 and not node.is_value
                 # A reference gets a row of its own, for what it comes to.
                 if is_shared or node.kind == "reference":
-                    return False
+                    return None
                 todo.append(number)
-        return True
+        return line
 
     def _name(self, node: Node) -> str:
         if node.is_buildable:
@@ -248,7 +254,9 @@ class _Tree:
             return node.callable.short
         return node.type.short if node.type is not None else node.kind
 
-    def _result(self, number: int, holder: int) -> str:
+    def _result(self, number: int, holder: int | None) -> str:
+        if holder is None:  # of a root there is nothing to refer to
+            return "?"
         try:
             value = self._resolver.value(number, holder)
         except BrokenReferenceError:
