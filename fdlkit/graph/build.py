@@ -25,6 +25,7 @@ from fdlkit.graph.model import (
     Link,
     Node,
     Origin,
+    Symbol,
 )
 from fdlkit.graph.places import Places
 from fdlkit.graph.references import spell
@@ -34,7 +35,6 @@ from fdlkit.graph.snapshot import Taken, take
 _MAX_ARGUMENTS = 8
 _MAX_TEXT = 40
 _MAX_LINES = 6
-_MAX_LINE = 1000  # of what a constructor says, which may be the repr of all there is
 
 
 class BuildError(UserError):
@@ -159,7 +159,7 @@ class _Builder(Resolver):
                 else:
                     values[argument.key] = self._built[inner]
         if not node.is_buildable:
-            return walk.with_children(original, list(values.items()))
+            return walk.with_children(original, list(values.values()))
         args, kwargs = fiddle_internals.args_kwargs(original, values)
         if node.kind in ("partial", "arg_factory"):
             return self._bound(node, original, args, kwargs)
@@ -173,16 +173,13 @@ class _Builder(Resolver):
     ) -> Any:
         """A `Partial` or an `ArgFactory`, which call nothing yet."""
         called = fdl.get_callable(original)
-        if node.kind == "partial" or args or kwargs:
-            make = (
-                factories.partial
-                if self._may_hold_factory(node)
-                else functools.partial  # what that would make, after a long search
-            )
-            called = make(called, *args, **kwargs)
-        if node.kind == "partial":
-            return called
-        return fiddle_internals.BuiltArgFactory(called)
+        if self._may_hold_factory(node):
+            called = factories.partial(called, *args, **kwargs)
+        elif args or kwargs or node.kind == "partial":
+            called = functools.partial(called, *args, **kwargs)
+        if node.kind == "arg_factory":
+            return fiddle_internals.BuiltArgFactory(called)
+        return called
 
     def _may_hold_factory(self, node: Node) -> bool:
         return any(
@@ -200,7 +197,6 @@ class _Builder(Resolver):
             said = f"{type(error).__name__}: {error}".rstrip().splitlines()
         if len(said) > _MAX_LINES:
             said = [*said[: _MAX_LINES - 1], "..."]
-        said = [x if len(x) <= _MAX_LINE else f"{x[: _MAX_LINE - 1]}…" for x in said]
         given = [a for a in node.arguments if a.value is not None]
         shown = [
             self._argument(number, argument, values[argument.key])
@@ -242,11 +238,19 @@ class _Builder(Resolver):
         return None
 
     def _text(self, argument: Argument, inner: Node | None, value: Any) -> str:
-        if inner is not None and inner.kind == "reference":
-            text = texts.plain(value)
-        else:
-            assert argument.value is not None
-            text = texts.brief(self.graph, argument.value)
+        if inner is not None and inner.kind != "reference" and inner.is_buildable:
+            assert inner.callable is not None
+            return f"{inner.callable.short}(...)"
+        if inner is not None and (short := texts.of_built(value)) is not None:
+            return short
+        if isinstance(argument.value, Leaf):
+            held = argument.value.value
+            if isinstance(held, Symbol):
+                return held.short
+        try:
+            text = " ".join(repr(value).split())
+        except Exception:  # noqa: BLE001 - a broken __repr__ must not hide the first error
+            text = f"<{type(value).__qualname__}>"
         return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"
 
 

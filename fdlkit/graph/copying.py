@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from fdlkit.graph import circles, walk
-from fdlkit.graph.paths import PathKey
 
 T = TypeVar("T")
 
@@ -21,7 +20,7 @@ def copy(config: T) -> T:
       UserError: The config contains itself.
     """
     copied: dict[int, Any] = {}  # by the id of the original; no leaves
-    open_below: dict[int, list[tuple[PathKey, Any]]] = {}  # of what is being copied
+    open_below: dict[int, list[Any]] = {}  # children of what is being copied
     todo: list[Any] = [config]
     while todo:
         value = todo[-1]
@@ -32,14 +31,15 @@ def copy(config: T) -> T:
             if type(value) in (set, bytearray):
                 copied[key] = value.copy()
                 continue
-            open_below[key] = below = walk.children(value)
-            for _, child in reversed(below):
+            below = open_below[key] = [child for _, child in walk.children(value)]
+            for child in reversed(below):
                 if id(child) in open_below:
                     raise circles.error(child)
                 todo.append(child)
         else:
-            parts = [(k, copied.get(id(c), c)) for k, c in open_below.pop(key)]
-            copied[key] = walk.with_children(value, parts)
+            below = open_below.pop(key)
+            new = [copied.get(id(child), child) for child in below]
+            copied[key] = walk.with_children(value, new)
             todo.pop()
     return copied.get(id(config), config)
 

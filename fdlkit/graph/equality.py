@@ -66,10 +66,10 @@ def flat(graph: Graph) -> dict[str, str]:
     places = Places(graph)
     lines: dict[str, str] = {}
     seen: set[int] = set()
-    todo: list[tuple[_Way | None, Value]] = [(None, graph.root)]
+    todo: list[tuple[str, Value]] = [("", graph.root)]
     while todo:
-        way, value = todo.pop()
-        at = _path(way)
+        way, value = todo.pop()  # the way as it continues the root's path: `.a[0]`
+        at = way.removeprefix(".") or paths.ROOT
         text = texts.inline(graph, value)
         node = graph.node(value)
         if node is None:
@@ -86,7 +86,7 @@ def flat(graph: Graph) -> dict[str, str]:
         if node.callable is not None:
             lines[at] = _public(graph, value)
         todo += [
-            ((way, argument.key), argument.value)
+            (way + paths.relative((argument.key,)), argument.value)
             for argument in reversed(node.arguments)
             if argument.value is not None
         ]

@@ -117,9 +117,9 @@ def _fill(pattern: Any) -> _Work:
             todo.append((value, True))
             todo += [(child, False) for _, child in reversed(walk.children(value))]
         else:
-            below = [(key, child) for key, child in walk.children(value)]
-            new = [(key, filled[id(child)]) for key, child in below]
-            is_same = all(n is c for (_, n), (_, c) in zip(new, below, strict=True))
+            below = [child for _, child in walk.children(value)]
+            new = [filled[id(child)] for child in below]
+            is_same = all(a is b for a, b in zip(new, below, strict=True))
             filled[id(value)] = value if is_same else walk.with_children(value, new)
     return filled[id(pattern)]
 

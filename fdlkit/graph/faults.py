@@ -186,7 +186,9 @@ def find_argument(node: Node, key: PathKey) -> Argument | None:
 
 
 def _shown(value: Any) -> str:
-    text = texts.plain(value) if not isinstance(value, Link) else f"node {value.node}"
+    if isinstance(value, Link):
+        return f"node {value.node}"
+    text = texts.of_built(value) or repr(value)
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 

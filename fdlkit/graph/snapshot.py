@@ -191,7 +191,8 @@ class _Camera:
             return Node(kind, given, named)
         blank = self._blank(value)
         values = dict(children)
-        keys = [key for key in blank.arguments if key not in blank.hidden - set(values)]
+        hidden = blank.hidden - values.keys()
+        keys = [key for key in blank.arguments if key not in hidden]
         variadic = [key for key in values if key not in blank.arguments]
         positional = [key for key in variadic if isinstance(key, int)]
         keys[blank.variadic_at : blank.variadic_at] = positional
@@ -209,7 +210,9 @@ class _Camera:
         tags = fiddle_internals.argument_tags(node).get(key, ())
         if key not in values and not tags:
             return unset
-        symbols = sorted(map(self._names.symbol, tags), key=lambda tag: tag.name)
+        symbols = [self._names.symbol(tag) for tag in tags]
+        if len(symbols) > 1:
+            symbols.sort(key=lambda tag: tag.name)
         return Argument(
             key,
             self._form(values[key]) if key in values else None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import inspect
 import numbers
 from typing import Any
 
@@ -57,27 +56,21 @@ def brief(graph: Graph, value: GraphValue) -> str:
     return f"{opening}{len(node.arguments)} elements{closing}"
 
 
-def plain(value: Any) -> str:
-    """A built value: as Python writes it if it is plain, else `Transformer(...)`.
+def of_built(value: Any) -> str | None:
+    """`Transformer(...)`, `list of 3`; None for a plain value, of plain elements.
 
-    What a constructor made may take a page to write, or for ever.
+    Those can be written out. What a constructor made may take a page, or for ever: it
+    may be a diamond of many levels.
     """
     kind = type(value)
-    if isinstance(value, type) or inspect.isroutine(value):
-        return value.__name__
-    elements = []
-    if kind in (list, tuple, set, frozenset):
-        elements = [*value]
-    elif kind is dict:
-        elements = [*value, *value.values()]
-    elif not isinstance(value, _PLAIN):
-        return f"{kind.__name__}(...)"
-    if not all(isinstance(element, _PLAIN) for element in elements):
-        return f"{kind.__name__} of {len(value)}"
-    try:
-        return " ".join(repr(value).split())
-    except Exception:  # noqa: BLE001 - a broken __repr__ must not hide the first error
-        return f"<{kind.__qualname__}>"
+    if isinstance(value, _PLAIN) or isinstance(getattr(value, "__name__", None), str):
+        return None  # a function or a class, also one of a library's own kind
+    if kind not in (list, tuple, set, frozenset, dict):
+        return f"{kind.__qualname__}(...)"
+    elements = [*value, *value.values()] if kind is dict else value
+    if all(isinstance(element, _PLAIN) for element in elements):
+        return None
+    return f"{kind.__qualname__} of {len(value)}"
 
 
 _PLAIN = (type(None), str, bytes, numbers.Number, enum.Enum)
@@ -102,20 +95,22 @@ def _inline(graph: Graph, value: GraphValue, levels: int) -> str | None:
         return spell(graph, value.node)
     if node.is_buildable or node.kind == "custom" or levels == 0:
         return None
-    parts = []
     length, is_nested = 0, False
+    parts = []
     for argument in node.arguments:
         assert argument.value is not None
         text = _inline(graph, argument.value, levels - 1)
-        is_nested = is_nested or isinstance(argument.value, Link)
-        length += len(text or "")
-        if text is None or (is_nested and length > _NESTED):
+        if text is None:
             return None
         if "dict" in node.kind:
             text = f"{paths.to_dict_key(argument.key)!r}: {text}"
         elif node.kind == "namedtuple":
             text = f"{argument.key}={text}"
         parts.append(text)
+        is_nested = is_nested or isinstance(argument.value, Link)
+        length += len(text)
+        if is_nested and length > _NESTED:
+            return None
     inside = ", ".join(parts)
     if node.kind == "namedtuple":
         assert node.callable is not None

@@ -49,16 +49,15 @@ def children(value: Any) -> list[tuple[PathKey, Any]]:
     return list(zip(keys, traverser.flatten(value)[0], strict=True))
 
 
-def with_children(value: Any, below: Sequence[tuple[PathKey, Any]]) -> Any:
-    """A new value like `value` with other children, under the keys of `children`.
+def with_children(value: Any, values: Sequence[Any]) -> Any:
+    """A new value like `value` with other children, given in the order of `children`.
 
     A node keeps its callable, tags and history.
     """
     kind = type(value)
     if isinstance(value, fdl.Buildable):
-        arguments: dict[Any, Any] = dict(below)
-        return fiddle_internals.copy_node(value, arguments)
-    values = [child for _, child in below]
+        names = fiddle_internals.ordered_arguments(value)
+        return fiddle_internals.copy_node(value, dict(zip(names, values, strict=True)))
     if kind is list or kind is tuple:
         return kind(values)
     if kind is collections.OrderedDict:

@@ -18,7 +18,6 @@ from fdlkit.graph.model import (
     Opaque,
     Value,
 )
-from fdlkit.graph.paths import Path
 from fdlkit.graph.places import Places
 from fdlkit.graph.resolve import Resolver
 
@@ -102,7 +101,7 @@ class _Item:
     Attributes:
       argument: The argument that holds it, None for the root.
       holder: The node that holds it, None for the root.
-      path: Where it is.
+      path: Where it is, as it continues the root's path: `.a[0]`.
       level: How deep.
       guides: The lines down to its row.
       below: The lines down to the rows below it, without their own branch.
@@ -110,7 +109,7 @@ class _Item:
 
     argument: Argument | None
     holder: int | None
-    path: Path
+    path: str
     level: int
     guides: str
     below: str
@@ -127,7 +126,7 @@ class _Tree:
 
     def rows(self) -> list[Row]:
         rows = []
-        todo = [_Item(None, None, (), 0, "", "")]
+        todo = [_Item(None, None, "", 0, "", "")]
         while todo:
             item = todo.pop()
             row, expanded = self._row(item)
@@ -145,7 +144,7 @@ class _Tree:
                 _Item(
                     argument,
                     number,
-                    (*item.path, argument.key),
+                    item.path + paths.relative((argument.key,)),
                     item.level + 1,
                     item.below + ("└─ " if is_last else "├─ "),
                     item.below + ("   " if is_last else "│  "),
@@ -172,22 +171,21 @@ class _Tree:
             kind, text = "leaf", texts.leaf(value)
         else:
             node = self._graph.nodes[value.node]
+            mark, is_first = self._mark(value.node, node)
             kind, text = "node", self._name(node)
-            line = None if node.kind == "reference" else self._one_line(value)
-            mark, is_first = self._mark(value.node, node, line)
             if node.kind == "reference":
                 kind, text = "reference", texts.brief(self._graph, value)
                 result = self._result(value.node, item.holder)
             elif not is_first:
                 kind = "repeat"
-            elif line is not None:
+            elif (line := self._one_line(value)) is not None:
                 kind, text = "leaf", line
             else:
                 is_cut = self._depth is not None and item.level >= self._depth
                 is_cut = is_cut and any(map(self._is_shown, node.arguments))
                 expanded = None if is_cut else value.node
         row = Row(
-            path=paths.format(item.path),
+            path=item.path.removeprefix(".") or paths.ROOT,
             guides=item.guides,
             key="" if argument is None else _key(argument),
             annotation=_annotation(argument, text),
@@ -215,12 +213,11 @@ class _Tree:
                 return name.replace(".<locals>", "")
         return texts.brief(self._graph, value)
 
-    def _mark(self, number: int, node: Node, line: str | None) -> tuple[str, bool]:
-        """The mark, and whether this is the first row of the node."""
-        if len(self._places.holders[number]) < 2:
+    def _mark(self, number: int, node: Node) -> tuple[str, bool]:
+        if len(self._places.holders[number]) < 2 or node.kind == "reference":
             return "", True
-        # It means nothing that a value is shared, but its rows are shown once.
-        if node.is_value and (line is not None or node.kind == "reference"):
+        # That a value is shared means nothing, but its rows are shown once.
+        if node.is_value and self._one_line(Link(number)) is not None:
             return "", True
         if number in self._marks:
             return f"*{self._marks[number]}", False

@@ -1,6 +1,6 @@
 """Configs as deep as configs get, and diamonds: two links at every level.
 
-A diamond of n levels has n nodes and 2**n paths. `everything` has one of each kind.
+A diamond of n levels has n nodes and 2**n paths. `everything` has many at once.
 """
 
 from __future__ import annotations
@@ -187,12 +187,12 @@ def diamond(kind: str, levels: int = 30) -> fdl.Config:
 
 
 def everything(levels: int = 1000, diamonds: int = 30) -> fdl.Config:
-    """All kinds that do not need to be alone below the root."""
-    alone = ("hops", "sum")
-    shapes = {f"deep {k}": make(levels) for k, make in DEEP.items() if k not in alone}
-    shapes |= {
-        f"diamond {k}": make(diamonds) for k, make in DIAMONDS.items() if k not in alone
-    }
+    """Several of the deep ones and all diamonds that need not be alone at the root."""
+    deeps = ("nodes", "lists", "mixed", "leaf_tuples", "factories", "upward")
+    shapes = {f"deep {kind}": DEEP[kind](levels) for kind in deeps}
+    for kind, make in DIAMONDS.items():
+        if kind != "sum":
+            shapes[f"diamond {kind}"] = make(diamonds)
     return _rooted(shapes)
 
 
