@@ -13,10 +13,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tools.benchmarks import loop, start
+from tools.benchmarks import loop, scale, start
 
 BENCHMARKS = {
     "loop": (loop.main, "the training loop's own cost, beside a hand-written loop"),
+    "scale": (scale.main, "10,000 nodes, beside Fiddle's own construct and build"),
     "start": (start.main, "process start to first step, beside a hand-written program"),
 }
 

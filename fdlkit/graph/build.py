@@ -8,8 +8,25 @@ from typing import Any
 import fiddle as fdl
 
 from fdlkit.errors import UserError
-from fdlkit.graph import fiddle_internals, origins, paths, tasks, walk
-from fdlkit.graph.model import Argument, Graph, Leaf, Link, Node, Origin, Symbol
+from fdlkit.graph import (
+    factories,
+    fiddle_internals,
+    origins,
+    paths,
+    tasks,
+    texts,
+    walk,
+)
+from fdlkit.graph.model import (
+    UNKNOWN,
+    Argument,
+    Graph,
+    Leaf,
+    Link,
+    Node,
+    Origin,
+    Symbol,
+)
 from fdlkit.graph.places import Places
 from fdlkit.graph.references import spell
 from fdlkit.graph.resolve import Resolver, Where
@@ -55,36 +72,47 @@ def build(config: Any) -> Any:
         return config
     builder = _Builder(taken)
     _refuse_missing(graph, builder.places)
-    if any(node.kind == "reference" for node in graph.nodes):
-        _Rehearsal(graph).node_value(graph.root.node)
+    order = builder.rehearse(graph.root.node)
     with fiddle_internals.in_build():
-        return builder.node_value(graph.root.node)
+        return builder.build(order)
 
 
 class _Rehearsal(Resolver):
     """Resolves every reference and calls nothing, so that faults come first."""
 
-    def node_value(self, number: int) -> Any:
-        return self._run(("node", number, 0))
-
     def node(self, number: int) -> tasks.Task[Where]:
         for argument in self.graph.nodes[number].arguments:
             if isinstance(argument.value, Link):
-                yield self._wanted(argument.value.node, number)
+                inner = argument.value.node
+                if self.graph.nodes[inner].kind == "reference":
+                    yield ("value", inner, number)
+                else:
+                    yield ("node", inner, 0)
         return Link(number)
 
-    def _wanted(self, number: int, holder: int) -> Where:
-        if self.graph.nodes[number].kind == "reference":
-            return ("value", number, holder)
-        return ("node", number, 0)
+    def order(self, root: int) -> list[int]:
+        """The nodes, each after all that it needs; containers too."""
+        if self.graph.nodes[root].kind == "reference":
+            raise self.faults.at_root(root)
+        self.run(("node", root, 0))
+        return [number for what, number, _ in self.results if what == "node"]
+
+    def known(self) -> dict[Where, Any]:
+        """What is as good for a build: all but what built objects stand for."""
+        return {
+            key: result
+            for key, result in self.results.items()
+            if not isinstance(result, Link) and result is not UNKNOWN
+        }
 
 
-class _Builder(_Rehearsal):
-    """Builds the nodes of a graph, each once."""
+class _Builder(Resolver):
+    """Builds the nodes of a graph, each once and after all that it needs."""
 
     def __init__(self, taken: Taken):
         super().__init__(taken.graph)
         self._originals = taken.originals
+        self._built: dict[int, Any] = {}
         # ArgFactories and containers of them; a reference may turn out to be one.
         self._factories: set[int] = set()
         for number, node in enumerate(taken.graph.nodes):
@@ -92,7 +120,30 @@ class _Builder(_Rehearsal):
             if is_one or (not node.is_buildable and self._may_hold_factory(node)):
                 self._factories.add(number)
 
+    def rehearse(self, root: int) -> list[int]:
+        """The order to build in. References have been resolved, nothing is built.
+
+        Raises:
+          BrokenReferenceError: One cannot be resolved.
+        """
+        if all(node.kind != "reference" for node in self.graph.nodes):
+            return sorted(self.places.order)  # each is after what is below it
+        rehearsal = _Rehearsal(self.graph, self.places)
+        order = rehearsal.order(root)
+        self.results |= rehearsal.known()
+        return order
+
+    def build(self, order: list[int]) -> Any:
+        """Builds the nodes in that order; returns the last one."""
+        for number in order:
+            self._built[number] = self._make(number)
+        return self._built[order[-1]]
+
     def node(self, number: int) -> tasks.Task[Where]:
+        yield from ()  # a task that needs no other: the order has seen to that
+        return self._built[number]
+
+    def _make(self, number: int) -> Any:
         node = self.graph.nodes[number]
         original = self._originals[number]
         if node.kind in ("set", "frozenset"):
@@ -102,17 +153,33 @@ class _Builder(_Rehearsal):
             if isinstance(argument.value, Leaf):
                 values[argument.key] = argument.value.live
             elif argument.value is not None:
-                values[argument.key] = yield self._wanted(argument.value.node, number)
+                inner = argument.value.node
+                if self.graph.nodes[inner].kind == "reference":
+                    values[argument.key] = self.value(inner, number)
+                else:
+                    values[argument.key] = self._built[inner]
         if not node.is_buildable:
             return walk.with_children(original, list(values.values()))
         args, kwargs = fiddle_internals.args_kwargs(original, values)
-        if node.kind == "partial" and not self._may_hold_factory(node):
-            # What Fiddle does too, after a recursive search for factories.
-            return functools.partial(fdl.get_callable(original), *args, **kwargs)
+        if node.kind in ("partial", "arg_factory"):
+            return self._bound(node, original, args, kwargs)
         try:
             return fiddle_internals.call(original, args, kwargs)
         except Exception as error:
             raise self._failed(number, values, error) from error
+
+    def _bound(
+        self, node: Node, original: Any, args: list[Any], kwargs: dict[str, Any]
+    ) -> Any:
+        """A `Partial` or an `ArgFactory`, which call nothing yet."""
+        called = fdl.get_callable(original)
+        if self._may_hold_factory(node):
+            called = factories.partial(called, *args, **kwargs)
+        elif args or kwargs or node.kind == "partial":
+            called = functools.partial(called, *args, **kwargs)
+        if node.kind == "arg_factory":
+            return fiddle_internals.BuiltArgFactory(called)
+        return called
 
     def _may_hold_factory(self, node: Node) -> bool:
         return any(
@@ -174,6 +241,8 @@ class _Builder(_Rehearsal):
         if inner is not None and inner.kind != "reference" and inner.is_buildable:
             assert inner.callable is not None
             return f"{inner.callable.short}(...)"
+        if inner is not None and (short := texts.of_built(value)) is not None:
+            return short
         if isinstance(argument.value, Leaf):
             held = argument.value.value
             if isinstance(held, Symbol):
@@ -207,7 +276,7 @@ def _refuse_missing(graph: Graph, places: Places) -> None:
 def _missing(node: Node, argument: Argument, path: paths.Path) -> str:
     tags = "".join(f" #{tag.short}" for tag in argument.tags)
     if node.kind == "tagged_value":
-        return f"{paths.format(path)}{tags} (a tagged value that nothing has filled)"
+        return f"{paths.brief(path)}{tags} (a tagged value that nothing has filled)"
     kind = f": {argument.annotation}" if argument.annotation else ""
     what = node.callable.name if node.callable else node.kind
-    return f"{paths.format((*path, argument.key))}{kind}{tags} ({what})"
+    return f"{paths.brief((*path, argument.key))}{kind}{tags} ({what})"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from fdlkit.graph import walk
+from fdlkit.graph import circles, walk
 
 T = TypeVar("T")
 
@@ -15,21 +15,34 @@ def copy(config: T) -> T:
     `copy.deepcopy` recurses, and fails on configs that are a few hundred levels deep.
     Leaves (numbers, functions, arrays, ...) are taken over, not copied. Tags and
     history are kept.
+
+    Raises:
+      UserError: The config contains itself.
     """
-    copied: dict[int, object] = {}
-    todo: list[tuple[object, bool]] = [(config, False)]
+    copied: dict[int, Any] = {}  # by the id of the original; no leaves
+    open_below: dict[int, list[Any]] = {}  # children of what is being copied
+    todo: list[Any] = [config]
     while todo:
-        value, below_is_done = todo.pop()
-        if id(value) in copied:
-            continue
-        if type(value) in (set, bytearray):
-            copied[id(value)] = value.copy()  # type: ignore[attr-defined]
-        elif walk.is_leaf(value):
-            copied[id(value)] = value
-        elif below_is_done:
-            below = [copied[id(child)] for _, child in walk.children(value)]
-            copied[id(value)] = walk.with_children(value, below)
+        value = todo[-1]
+        key = id(value)
+        if key in copied or _is_leaf(value):
+            todo.pop()
+        elif key not in open_below:
+            if type(value) in (set, bytearray):
+                copied[key] = value.copy()
+                continue
+            below = open_below[key] = [child for _, child in walk.children(value)]
+            for child in reversed(below):
+                if id(child) in open_below:
+                    raise circles.error(child)
+                todo.append(child)
         else:
-            todo.append((value, True))
-            todo += [(child, False) for _, child in reversed(walk.children(value))]
-    return copied[id(config)]  # type: ignore[return-value]
+            below = open_below.pop(key)
+            new = [copied.get(id(child), child) for child in below]
+            copied[key] = walk.with_children(value, new)
+            todo.pop()
+    return copied.get(id(config), config)
+
+
+def _is_leaf(value: Any) -> bool:
+    return type(value) not in (set, bytearray) and walk.is_leaf(value)

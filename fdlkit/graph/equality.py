@@ -66,14 +66,17 @@ def flat(graph: Graph) -> dict[str, str]:
     places = Places(graph)
     lines: dict[str, str] = {}
     seen: set[int] = set()
-    todo: list[tuple[_Way | None, Value]] = [(None, graph.root)]
+    todo: list[tuple[str, Value]] = [("", graph.root)]
     while todo:
-        way, value = todo.pop()
-        at = _path(way)
+        way, value = todo.pop()  # the way as it continues the root's path: `.a[0]`
+        at = way.removeprefix(".") or paths.ROOT
         text = texts.inline(graph, value)
         node = graph.node(value)
-        if node is None or node.is_value or (text is not None and not node.arguments):
-            lines[at] = _public(graph, value) if text is None else _leaf(value) or text
+        if node is None:
+            lines[at] = _leaf(value) or texts.brief(graph, value)
+            continue
+        if text is not None and (node.is_value or not node.arguments):
+            lines[at] = text
             continue
         assert isinstance(value, Link)
         if value.node in seen:
@@ -83,7 +86,7 @@ def flat(graph: Graph) -> dict[str, str]:
         if node.callable is not None:
             lines[at] = _public(graph, value)
         todo += [
-            ((way, argument.key), argument.value)
+            (way + paths.relative((argument.key,)), argument.value)
             for argument in reversed(node.arguments)
             if argument.value is not None
         ]
@@ -104,6 +107,13 @@ class _Comparison:
         # Which node of one stands for which of the other, both ways.
         self._pairs: tuple[dict[_Token, _Token], dict[_Token, _Token]] = {}, {}
         self._compared: set[tuple[int, int]] = set()
+        self._indexes: dict[int, Places] = {}  # by the id of the graph
+
+    def _places(self, graph: Graph) -> Places:
+        known = self._indexes.get(id(graph))
+        if known is None:
+            known = self._indexes[id(graph)] = Places(graph)
+        return known
 
     def run(self) -> Iterator[Difference]:
         a, b = self._graphs
@@ -187,7 +197,7 @@ class _Comparison:
         def text(side: _Side, is_known: bool) -> str:
             if not is_known or side.context is not None:
                 return side.text
-            return f"*{paths.format(Places(side.graph).path(side.number))}"
+            return f"*{paths.format(self._places(side.graph).path(side.number))}"
 
         return Difference(
             _path(way), text(one, there[0] is not None), text(two, there[1] is not None)

@@ -7,13 +7,14 @@ from typing import Any
 
 from fdlkit import suggest
 from fdlkit.errors import UserError
-from fdlkit.graph import paths
+from fdlkit.graph import paths, texts
 from fdlkit.graph.model import Argument, Graph, Leaf, Link, Node, Value
 from fdlkit.graph.paths import Path, PathKey
 from fdlkit.graph.places import Places
 from fdlkit.graph.references import spell
 
 _MAX_NAMES = 12
+_MAX_CIRCLE = 8  # references of a circle that are told, the first and the last ones
 
 
 class BrokenReferenceError(UserError):
@@ -61,7 +62,7 @@ class Faults:
         return None
 
     def _path_in(self, holder: int, argument: Argument) -> str:
-        return paths.format((*self._places.path(holder), argument.key))
+        return paths.brief((*self._places.path(holder), argument.key))
 
     def _is_part(self, number: int, whole: int) -> bool:
         todo, seen = [whole], set()
@@ -86,7 +87,19 @@ class Faults:
         if nodes:
             held = self._places.describe(nodes[0])
             lines[f"  {held} needs all that is in it"] = None
-        return BrokenReferenceError("references form a circle", *lines)
+        shown = list(lines)
+        if len(shown) > _MAX_CIRCLE:
+            shown[_MAX_CIRCLE // 2 : -_MAX_CIRCLE // 2] = [
+                f"  ... and {len(shown) - _MAX_CIRCLE} more"
+            ]
+        return BrokenReferenceError("references form a circle", *shown)
+
+    def at_root(self, number: int) -> BrokenReferenceError:
+        """A config that is a reference, with nothing around it to refer to."""
+        return BrokenReferenceError(
+            f"the whole config is a reference: {spell(self._graph, number)}",
+            "  there is nothing around it that it could stand for",
+        )
 
     def missing(
         self, number: int, holder: int, at: Found, way: Path
@@ -97,7 +110,7 @@ class Faults:
         node = self._graph.node(at.value)
         if node is None:
             assert isinstance(at.value, Leaf)
-            where = paths.format(self._path_of(at))
+            where = paths.brief(self._path_of(at))
             return BrokenReferenceError(
                 f"reference leads nowhere: {position}",
                 f"  {where} is {at.value.live!r}, which has nothing in it",
@@ -155,7 +168,7 @@ class Faults:
             "a shared node's reference means two things: "
             f"{self.position(number, holder)}",
             *(
-                f"  {paths.format(self._path_of(found))} is {_shown(value)}"
+                f"  {paths.brief(self._path_of(found))} is {_shown(value)}"
                 for found, value in (one, two)
             ),
             "  give each place its own copy, or write an absolute reference",
@@ -185,7 +198,9 @@ def find_argument(node: Node, key: PathKey) -> Argument | None:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value) if not isinstance(value, Link) else f"node {value.node}"
+    if isinstance(value, Link):
+        return f"node {value.node}"
+    text = texts.of_built(value) or repr(value)
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 

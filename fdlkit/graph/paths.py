@@ -15,6 +15,9 @@ from fdlkit.errors import UserError
 
 ROOT = "<root>"
 
+# Of a long path in a message, the characters that are shown of each end.
+_END = 70
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Key:
@@ -114,6 +117,14 @@ def to_dict_key(key: PathKey) -> object:
 def format(path: Path) -> str:  # noqa: A001 - read as `paths.format`
     """Writes a path so that `parse` reads it back; the root is `<root>`."""
     return ROOT if not path else relative(path).removeprefix(".")
+
+
+def brief(path: Path) -> str:
+    """The same for a message: of a path that no one would read, both ends."""
+    text = format(path)
+    if len(text) <= 2 * _END + 30:
+        return text
+    return f"{text[:_END]}… ({len(path):,} levels) …{text[-_END:]}"
 
 
 def relative(path: Path) -> str:

@@ -53,7 +53,7 @@ class Places:
         """The first path to a node and what it calls, for a message."""
         node = self.graph.nodes[number]
         what = node.callable.name if node.callable else node.kind
-        return f"{paths.format(self.path(number))} ({what})"
+        return f"{paths.brief(self.path(number))} ({what})"
 
     def own(self, number: int) -> frozenset[int]:
         """The node itself; for a container, the nodes that it is an argument of."""

@@ -31,6 +31,9 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "//": operator.floordiv,
 }
 
+# Of a computed reference, the longest side that is written out.
+_MAX_SIDE = 120
+
 # How tightly each operator binds; a side that binds less gets parentheses.
 _ATOM = 3
 _BINDING = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2}
@@ -132,7 +135,7 @@ class Reference(fdl.Buildable):
         )
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Reference) and show(self) == show(other)
+        return isinstance(other, Reference) and _is_written_alike(self, other)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -217,8 +220,27 @@ def is_plain(node: Reference) -> bool:
     return fdl.get_callable(node) is reference
 
 
+def _is_written_alike(one: Reference, two: Reference) -> bool:
+    todo: list[tuple[Any, Any]] = [(one, two)]
+    seen: set[tuple[int, int]] = set()
+    while todo:
+        a, b = todo.pop()
+        if a is b or (id(a), id(b)) in seen:
+            continue
+        if not (isinstance(a, Reference) and isinstance(b, Reference)):
+            if type(a) is not type(b) or repr(a) != repr(b):
+                return False
+            continue
+        seen.add((id(a), id(b)))
+        given, other = (vars(side).get("__arguments__", {}) for side in (a, b))
+        if given.keys() != other.keys():
+            return False
+        todo += [(given[key], other[key]) for key in given]
+    return True
+
+
 def show(node: Reference) -> str:
-    """`ref(num_train_steps) // 3`, as it was written."""
+    """`ref(num_train_steps) // 3`, as it was written; long sides are cut to `…`."""
     if "__arguments__" not in vars(node):
         return "ref"  # half-made, during unpickling
 
@@ -272,8 +294,13 @@ def _spell(
             todo += [(side, False) for side in sides if identity(side) not in done]
             continue
         binding = _BINDING[symbol]
-        (left, tight), (right, tighter) = (done[identity(side)] for side in sides)
+        (left, tight), (right, tighter) = (_cut(*done[identity(s)]) for s in sides)
         left = left if tight >= binding else f"({left})"
         right = right if tighter > binding else f"({right})"
         done[identity(value)] = f"{left} {symbol} {right}", binding
     return done[identity(whole)][0]
+
+
+def _cut(text: str, binding: int) -> tuple[str, int]:
+    """A side that is used twice, and so on up, would double the text at each level."""
+    return (text, binding) if len(text) <= _MAX_SIDE else ("…", _ATOM)

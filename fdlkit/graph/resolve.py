@@ -28,10 +28,10 @@ class Resolver:
     `node` says what a node's value is: here a link to it, in `build` the built object.
     """
 
-    def __init__(self, graph: Graph):
+    def __init__(self, graph: Graph, places: Places | None = None):
         self.graph = graph
-        self.places = Places(graph)
-        self._faults = Faults(graph, self.places)
+        self.places = places or Places(graph)
+        self.faults = Faults(graph, self.places)
         self.results: dict[Where, Any] = {}
 
     def value(self, reference: int, holder: int) -> Any:
@@ -48,11 +48,11 @@ class Resolver:
         Raises:
           BrokenReferenceError: It has none.
         """
-        return self._run(("value", reference, holder))
+        return self.run(("value", reference, holder))
 
     def destinations(self, reference: int, holder: int) -> tuple[Found, ...]:
         """Where a plain reference leads; several places if its holder is shared."""
-        return self._run(("where", reference, holder))
+        return self.run(("where", reference, holder))
 
     def sources(self, reference: int, holder: int) -> tuple[Found, ...]:
         """The positions that decide a reference's value: the ends of all its paths."""
@@ -85,13 +85,14 @@ class Resolver:
         yield from ()  # a task that needs no other
         return Link(number)
 
-    def _run(self, wanted: Where) -> Any:
+    def run(self, wanted: Where) -> Any:
+        """The result of a task, from memory if it has been computed."""
         return tasks.run(
             wanted, self._start, results=self.results, on_cycle=self._on_cycle
         )
 
     def _on_cycle(self, chain: list[Where]) -> NoReturn:
-        raise self._faults.circle(chain)
+        raise self.faults.circle(chain)
 
     def _start(self, key: Where) -> tasks.Task[Where]:
         what, number, holder = key
@@ -119,7 +120,7 @@ class Resolver:
         for other in ends[1:]:
             another = yield from self._end_value(other)
             if not _same(value, another):
-                raise self._faults.ambiguous(
+                raise self.faults.ambiguous(
                     number, holder, (ends[0], value), (other, another)
                 )
         return value
@@ -140,7 +141,7 @@ class Resolver:
         try:
             return OPERATORS[str(symbol.value)](*sides)
         except Exception as error:
-            at = self._faults.position(number, holder)
+            at = self.faults.position(number, holder)
             raise BrokenReferenceError(
                 f"cannot compute {at}",
                 f"  {type(error).__name__}: {error}",
@@ -153,16 +154,16 @@ class Resolver:
         for start in self._starts(target, number, holder):
             at: list[Found] = [start]
             for done, key in enumerate(target.path):
-                ahead: list[Found] = []
+                ahead: dict[Found, None] = {}
                 for here in at:
                     # A reference on the way is followed before going on from it.
                     for end in (yield from self._followed(here)):
                         step = self._step(end.value, key)
                         if step is None:
                             way = target.path[: done + 1]
-                            raise self._faults.missing(number, holder, end, way)
-                        ahead.append(step)
-                at = ahead
+                            raise self.faults.missing(number, holder, end, way)
+                        ahead[step] = None
+                at = list(ahead)
             found.update(dict.fromkeys(at))
         return tuple(found)
 
@@ -187,10 +188,10 @@ class Resolver:
             name = str(target.path[0])
             around = self.places.nearest(holder, name)
             if not around:
-                raise self._faults.nothing_around(number, holder, name)
+                raise self.faults.nothing_around(number, holder, name)
             if not self.graph.defaults_known and not self._is_next_to(holder, around):
                 raise BrokenReferenceError(
-                    f"{self._faults.position(number, holder)} cannot be told: a nearer "
+                    f"{self.faults.position(number, holder)} cannot be told: a nearer "
                     "node may have that parameter unset"
                 )
         else:
@@ -200,7 +201,7 @@ class Resolver:
             if not around:
                 raise BrokenReferenceError(
                     f"reference climbs out of the config: "
-                    f"{self._faults.position(number, holder)}",
+                    f"{self.faults.position(number, holder)}",
                     "one dot is the node that holds the reference, "
                     "each further dot the node around it",
                 )
@@ -245,7 +246,9 @@ def resolved_value(config: Any, path: Path) -> Any:
     for key in (*path, None):
         node = graph.node(value)
         if node is not None and node.kind == "reference":
-            assert isinstance(value, Link) and holder is not None
+            assert isinstance(value, Link)
+            if holder is None:
+                raise resolver.faults.at_root(value.node)
             found = resolver.value(value.node, holder)
             if key is None or not isinstance(found, Link):
                 value = found

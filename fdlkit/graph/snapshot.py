@@ -10,9 +10,9 @@ from typing import Any
 import fiddle as fdl
 from fiddle import daglish, tagging
 
-from fdlkit.errors import UserError
 from fdlkit.graph import (
     annotation,
+    circles,
     fiddle_internals,
     names,
     origins,
@@ -118,7 +118,7 @@ class _Camera:
                 link = self._node(value, below.pop(id(value)))
                 self._done[id(value)] = value, link
             elif id(value) in below:
-                raise _contains_itself(value)
+                raise circles.error(value)
             elif id(value) not in self._done and not self._is_leaf(value):
                 children = self._children(value)
                 below[id(value)] = children
@@ -191,7 +191,8 @@ class _Camera:
             return Node(kind, given, named)
         blank = self._blank(value)
         values = dict(children)
-        keys = [key for key in blank.arguments if key not in blank.hidden - set(values)]
+        hidden = blank.hidden - values.keys()
+        keys = [key for key in blank.arguments if key not in hidden]
         variadic = [key for key in values if key not in blank.arguments]
         positional = [key for key in variadic if isinstance(key, int)]
         keys[blank.variadic_at : blank.variadic_at] = positional
@@ -209,7 +210,9 @@ class _Camera:
         tags = fiddle_internals.argument_tags(node).get(key, ())
         if key not in values and not tags:
             return unset
-        symbols = sorted(map(self._names.symbol, tags), key=lambda tag: tag.name)
+        symbols = [self._names.symbol(tag) for tag in tags]
+        if len(symbols) > 1:
+            symbols.sort(key=lambda tag: tag.name)
         return Argument(
             key,
             self._form(values[key]) if key in values else None,
@@ -255,28 +258,3 @@ class _Camera:
             blank = dataclasses.replace(arguments["value"], annotation="")
             arguments["value"] = blank
         return _Blank(arguments, frozenset(hidden), variadic_at)
-
-
-def _contains_itself(value: Any) -> UserError:
-    """Finds the way from `value` back to itself, for the message."""
-    came_from: dict[int, tuple[Any, PathKey]] = {}
-    todo = [value]
-    while todo:
-        holder = todo.pop()
-        for key, child in walk.children(holder):
-            if id(child) not in came_from and not walk.is_leaf(child):
-                came_from[id(child)] = holder, key
-                todo.append(child)
-    keys: list[PathKey] = []
-    at = value
-    while not keys or at is not value:
-        at, key = came_from[id(at)]
-        keys.append(key)
-    inside = paths.relative(tuple(reversed(keys)))
-    what = type(value).__qualname__
-    if isinstance(value, fdl.Buildable):
-        what = f"{what} of {names.Names().symbol(fdl.get_callable(value)).name}"
-    return UserError(
-        f"the config contains itself: a {what} holds itself at {inside}",
-        "a config may use a node in many places, but not inside that node",
-    )

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import enum
+import numbers
+from typing import Any
+
 from fdlkit.graph import paths
 from fdlkit.graph.model import DType, Graph, Leaf, Link, Member, Node, Opaque, Symbol
 from fdlkit.graph.model import Value as GraphValue
 from fdlkit.graph.references import spell
 
-# Containers nested deeper than this are not written on one line.
+# Containers nested deeper than this are not written on one line; nor, if there are
+# containers in them, such as take more characters. What is shared may be there often.
 _LEVELS = 4
+_NESTED = 2000
 
 _BRACKETS = {
     "list": ("[", "]", "[]"),
@@ -50,6 +56,26 @@ def brief(graph: Graph, value: GraphValue) -> str:
     return f"{opening}{len(node.arguments)} elements{closing}"
 
 
+def of_built(value: Any) -> str | None:
+    """`Transformer(...)`, `list of 3`; None for a plain value, of plain elements.
+
+    Those can be written out. What a constructor made may take a page, or for ever: it
+    may be a diamond of many levels.
+    """
+    kind = type(value)
+    if isinstance(value, _PLAIN) or isinstance(getattr(value, "__name__", None), str):
+        return None  # a function or a class, also one of a library's own kind
+    if kind not in (list, tuple, set, frozenset, dict):
+        return f"{kind.__qualname__}(...)"
+    elements = [*value, *value.values()] if kind is dict else value
+    if all(isinstance(element, _PLAIN) for element in elements):
+        return None
+    return f"{kind.__qualname__} of {len(value)}"
+
+
+_PLAIN = (type(None), str, bytes, numbers.Number, enum.Enum)
+
+
 def called(node: Node) -> str:
     """`Transformer`, `partial Transformer`: what a Buildable calls, and how."""
     assert node.callable is not None
@@ -69,6 +95,7 @@ def _inline(graph: Graph, value: GraphValue, levels: int) -> str | None:
         return spell(graph, value.node)
     if node.is_buildable or node.kind == "custom" or levels == 0:
         return None
+    length, is_nested = 0, False
     parts = []
     for argument in node.arguments:
         assert argument.value is not None
@@ -80,6 +107,10 @@ def _inline(graph: Graph, value: GraphValue, levels: int) -> str | None:
         elif node.kind == "namedtuple":
             text = f"{argument.key}={text}"
         parts.append(text)
+        is_nested = is_nested or isinstance(argument.value, Link)
+        length += len(text)
+        if is_nested and length > _NESTED:
+            return None
     inside = ", ".join(parts)
     if node.kind == "namedtuple":
         assert node.callable is not None

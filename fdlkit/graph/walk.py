@@ -37,7 +37,7 @@ def children(value: Any) -> list[tuple[PathKey, Any]]:
     if kind in _ATOMS:
         return []
     if isinstance(value, fdl.Buildable):
-        return list(fdl.ordered_arguments(value).items())
+        return list(fiddle_internals.ordered_arguments(value).items())
     if kind is list or kind is tuple:
         return list(enumerate(value))
     if kind in (dict, collections.OrderedDict, collections.defaultdict):
@@ -56,7 +56,7 @@ def with_children(value: Any, values: Sequence[Any]) -> Any:
     """
     kind = type(value)
     if isinstance(value, fdl.Buildable):
-        names = fdl.ordered_arguments(value)
+        names = fiddle_internals.ordered_arguments(value)
         return fiddle_internals.copy_node(value, dict(zip(names, values, strict=True)))
     if kind is list or kind is tuple:
         return kind(values)

@@ -34,8 +34,7 @@ def apply(cfg: fdl.Buildable, text: str, scope: Scope) -> list[str]:
     for place in found:
         notes += _edit(cfg, place, edit, scope)
     if any(step.key is None for step in edit.steps):
-        touched = ", ".join(paths.format(place.path) for place in found)
-        notes.append(f"{text} set {touched}")
+        notes.append(f"{text} set {places.touched(found)}")
     return notes
 
 

@@ -91,6 +91,9 @@ def element_type(annotation: Any, key: object) -> Any:
         return Any
     if kind is dict:
         return element_types(annotation, 1)[1]
+    arguments = typing.get_args(annotation)
+    if kind is not tuple or arguments[1:] == (Ellipsis,):
+        return arguments[0] if arguments else Any
     index = key if isinstance(key, int) else 0
     fixed = element_types(annotation, index + 1 if index >= 0 else -index)
     return fixed[index] if -len(fixed) <= index < len(fixed) else Any

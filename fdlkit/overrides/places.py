@@ -45,7 +45,7 @@ class Place:
         while node is not None and not isinstance(node.holder, fdl.Buildable):
             node = node.above
         owner = f" ({callable_name(node.holder)})" if node is not None else ""
-        return f"{paths.format(self.path)}{owner}"
+        return f"{paths.brief(self.path)}{owner}"
 
     def get(self) -> Any:
         """What is set there; MISSING if nothing is."""
@@ -142,7 +142,7 @@ def _enter(place: Place, step: Step) -> Any:
     if value is MISSING:
         value = _as_node(place.get_or_default())
         if value is MISSING:
-            what = f"{paths.format(place.path)} is not set, so nothing is below it"
+            what = f"{paths.brief(place.path)} is not set, so nothing is below it"
             raise BadTextError(what, step.span, hint="set it first: Name")
         place.set(value)
     if isinstance(value, references.Reference):
@@ -180,13 +180,13 @@ def _place(holder: Any, above: Place | None, step: Step, root: fdl.Buildable) ->
             element = fields[key].annotation if key in fields else Any
             return Place(holder, key, (*path, key), element, above)
         kind = type(holder).__name__
-        what = f"{paths.format(path)} is a {kind} of {len(holder)}"
+        what = f"{paths.brief(path)} is a {kind} of {len(holder)}"
         hint = f"0 to {len(holder) - 1}" if holder else "it is empty"
         raise BadTextError(f"{what}, which has no {_spelt(key)}", step.span, hint=hint)
-    what = f"{paths.format(path)} is {_short(holder)}, with nothing below it"
+    what = f"{paths.brief(path)} is {_short(holder)}, with nothing below it"
     more: tuple[str, ...] = ()
     if dataclasses.is_dataclass(holder) and not inspect.isclass(holder):
-        what = f"{paths.format(path)} is a built {type(holder).__name__}"
+        what = f"{paths.brief(path)} is a built {type(holder).__name__}"
         more = (f"to change it, write fdl.Config({type(holder).__name__}, ...) there",)
     raise BadTextError(what, step.span, more=more)
 
@@ -214,7 +214,7 @@ def _argument(
 def _no_parameter(
     node: fdl.Buildable, path: paths.Path, key: Any, step: Step, root: fdl.Buildable
 ) -> BadTextError:
-    where = f"at {paths.format(path)} ({callable_name(node)})"
+    where = f"at {paths.brief(path)} ({callable_name(node)})"
     known = list(signatures.parameters(fdl.get_callable(node)))
     parameters = f"parameters: {listing(known)}"
     if not isinstance(key, str):
@@ -244,7 +244,7 @@ def _entry(holder: dict, above: Place | None, step: Step) -> Place:
     if not known:
         present = [k for k in holder if isinstance(k, str)]
         hint = suggest.hint(key, present) if isinstance(key, str) else None
-        what = f"no key {key!r} at {paths.format(path)} (dict)"
+        what = f"no key {key!r} at {paths.brief(path)} (dict)"
         more = (f"keys: {listing(map(repr, holder))}",)
         if hint or not isinstance(key, str):
             raise BadTextError(what, step.span, hint=hint or "", more=more)
@@ -273,11 +273,21 @@ def _everywhere(
     if not found:
         shown = _spelt(name)
         raise BadTextError(
-            f"'**' finds no {shown} below {paths.format(above.path if above else ())}",
+            f"'**' finds no {shown} below {paths.brief(above.path if above else ())}",
             rest[0].span,
             hint=suggest.hint(str(name), sorted(present)) or "",
         )
     return found
+
+
+def touched(found: list[Place]) -> str:
+    """The paths of the places that an override was applied to, the first of many."""
+    shown = [paths.brief(place.path) for place in found[:_TOUCHED]]
+    more = f" and {len(found) - _TOUCHED:,} more" if len(found) > _TOUCHED else ""
+    return ", ".join(shown) + more
+
+
+_TOUCHED = 10
 
 
 def nodes(root: fdl.Buildable) -> Iterator[tuple[fdl.Buildable, Place | None]]:
@@ -304,6 +314,8 @@ def _nodes(
             known = signatures.parameters(fdl.get_callable(value))
         path = () if place is None else place.path
         for key, child in reversed(below):
+            if walk.is_leaf(child):
+                continue
             if isinstance(value, fdl.Buildable):
                 annotation = known[key].annotation if key in known else Any
             else:

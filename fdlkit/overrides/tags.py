@@ -5,7 +5,7 @@ from __future__ import annotations
 import fiddle as fdl
 
 from fdlkit import suggest
-from fdlkit.graph import fiddle_internals, paths, signatures
+from fdlkit.graph import fiddle_internals, signatures
 from fdlkit.overrides import edits, places
 from fdlkit.overrides.problems import BadTextError, listing, quote
 from fdlkit.overrides.symbols import Scope
@@ -47,8 +47,7 @@ def apply(cfg: fdl.Buildable, text: str, scope: Scope) -> list[str]:
     notes = []
     for place in matching:
         notes += edits.write(place, value, len(text) - len(value), scope)
-    touched = ", ".join(paths.format(place.path) for place in matching)
-    return [*notes, f"{text} set {touched}"]
+    return [*notes, f"{text} set {places.touched(matching)}"]
 
 
 def _is_tag(candidate: type) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import enum
 import importlib
 import inspect
@@ -38,18 +39,35 @@ def loads(text: str, allow: Collection[str] = ()) -> Any:
 
     Raises:
       UserError: The text is damaged, or uses a name that is not allowed, is not there
-        or has lost a parameter. All such names are listed, with where they are used.
+        or has lost a parameter. All such names are listed, with the first places.
     """
     graph = read(text)
     lookup = _Lookup(allow)
     problems = list(_problems(graph, lookup))
     if problems:
-        lines = [f"  {path}: {problem}" for path, problem in problems]
+        lines = _told(problems)
         if lookup.refused:
             flags = ", ".join(f"--allow={name}" for name in sorted(lookup.refused))
             lines.append(f"allow a module of your own with --allow=PKG.MOD: {flags}")
         raise UserError("this JSON cannot be loaded", *lines)
     return restore(graph, lookup.resolve)
+
+
+# Of what is wrong in many places, how many are listed.
+_PLACES = 5
+
+
+def _told(problems: list[tuple[str, str]]) -> list[str]:
+    lines = []
+    counts: collections.Counter[str] = collections.Counter()
+    for path, problem in problems:
+        counts[problem] += 1
+        if counts[problem] <= _PLACES:
+            lines.append(f"  {path}: {problem}")
+    for problem, count in counts.items():
+        if count > _PLACES:
+            lines.append(f"  in {count - _PLACES:,} more places: {problem}")
+    return lines
 
 
 def _problems(graph: Graph, lookup: _Lookup) -> Iterator[tuple[str, str]]:
@@ -61,7 +79,7 @@ def _problems(graph: Graph, lookup: _Lookup) -> Iterator[tuple[str, str]]:
         # Paths are spelled for problems only: there may be many, and long ones.
         for key, problem in _problems_of(graph.nodes[number], lookup):
             path = places.path(number)
-            yield paths.format(path if key is None else (*path, key)), problem
+            yield paths.brief(path if key is None else (*path, key)), problem
 
 
 def _problems_of(

@@ -18,7 +18,6 @@ from fdlkit.graph.model import (
     Opaque,
     Value,
 )
-from fdlkit.graph.paths import Path
 from fdlkit.graph.places import Places
 from fdlkit.graph.resolve import Resolver
 
@@ -38,7 +37,8 @@ class Row:
       guides: The lines that lead to it: `│  ├─ `.
       key: The argument's name, `[0]` or `['k']`; empty for the root.
       annotation: The parameter's type, where it says more than the value; cut if long.
-      mark: `&1` where something shared comes first, `*1` where it comes again.
+      mark: `&1` where something shared comes first, `*1` where it comes again; also
+        of an immutable value that is there twice, if it takes more than a row.
       value: A value, the short name of what a node calls, a reference.
       result: What a reference comes to.
       tags: Short names of the tags.
@@ -101,7 +101,7 @@ class _Item:
     Attributes:
       argument: The argument that holds it, None for the root.
       holder: The node that holds it, None for the root.
-      path: Where it is.
+      path: Where it is, as it continues the root's path: `.a[0]`.
       level: How deep.
       guides: The lines down to its row.
       below: The lines down to the rows below it, without their own branch.
@@ -109,7 +109,7 @@ class _Item:
 
     argument: Argument | None
     holder: int | None
-    path: Path
+    path: str
     level: int
     guides: str
     below: str
@@ -126,7 +126,7 @@ class _Tree:
 
     def rows(self) -> list[Row]:
         rows = []
-        todo = [_Item(None, None, (), 0, "", "")]
+        todo = [_Item(None, None, "", 0, "", "")]
         while todo:
             item = todo.pop()
             row, expanded = self._row(item)
@@ -144,7 +144,7 @@ class _Tree:
                 _Item(
                     argument,
                     number,
-                    (*item.path, argument.key),
+                    item.path + paths.relative((argument.key,)),
                     item.level + 1,
                     item.below + ("└─ " if is_last else "├─ "),
                     item.below + ("   " if is_last else "│  "),
@@ -174,19 +174,18 @@ class _Tree:
             mark, is_first = self._mark(value.node, node)
             kind, text = "node", self._name(node)
             if node.kind == "reference":
-                assert item.holder is not None
                 kind, text = "reference", texts.brief(self._graph, value)
                 result = self._result(value.node, item.holder)
             elif not is_first:
                 kind = "repeat"
-            elif self._is_one_line(value):
-                kind, text = "leaf", texts.inline(self._graph, value) or text
+            elif (line := self._one_line(value)) is not None:
+                kind, text = "leaf", line
             else:
                 is_cut = self._depth is not None and item.level >= self._depth
                 is_cut = is_cut and any(map(self._is_shown, node.arguments))
                 expanded = None if is_cut else value.node
         row = Row(
-            path=paths.format(item.path),
+            path=item.path.removeprefix(".") or paths.ROOT,
             guides=item.guides,
             key="" if argument is None else _key(argument),
             annotation=_annotation(argument, text),
@@ -215,17 +214,21 @@ class _Tree:
         return texts.brief(self._graph, value)
 
     def _mark(self, number: int, node: Node) -> tuple[str, bool]:
-        if node.is_value or len(self._places.holders[number]) < 2:
+        if len(self._places.holders[number]) < 2 or node.kind == "reference":
+            return "", True
+        # That a value is shared means nothing, but its rows are shown once.
+        if node.is_value and self._one_line(Link(number)) is not None:
             return "", True
         if number in self._marks:
             return f"*{self._marks[number]}", False
         self._marks[number] = len(self._marks) + 1
         return f"&{self._marks[number]}", True
 
-    def _is_one_line(self, value: Link) -> bool:
-        """Whether it is a container of leaves that none else holds a part of."""
-        if texts.inline(self._graph, value) is None:
-            return False
+    def _one_line(self, value: Link) -> str | None:
+        """A container of leaves, if none else holds a part of it, on one line."""
+        line = texts.inline(self._graph, value)
+        if line is None:
+            return None
         todo = [value.node]
         while todo:
             for argument in self._graph.nodes[todo.pop()].arguments:
@@ -237,9 +240,9 @@ class _Tree:
                 is_shared = len(self._places.holders[number]) > 1 and not node.is_value
                 # A reference gets a row of its own, for what it comes to.
                 if is_shared or node.kind == "reference":
-                    return False
+                    return None
                 todo.append(number)
-        return True
+        return line
 
     def _name(self, node: Node) -> str:
         if node.is_buildable:
@@ -248,7 +251,9 @@ class _Tree:
             return node.callable.short
         return node.type.short if node.type is not None else node.kind
 
-    def _result(self, number: int, holder: int) -> str:
+    def _result(self, number: int, holder: int | None) -> str:
+        if holder is None:  # of a root there is nothing to refer to
+            return "?"
         try:
             value = self._resolver.value(number, holder)
         except BrokenReferenceError:
