@@ -35,6 +35,7 @@ class Verb:
 
 VERBS = (
     Verb("show", "TARGET", "look at a config, or list the configs of a file"),
+    Verb("explain", "TARGET PATH", "who wrote a value, and what it will be"),
     Verb("train", "TARGET --workdir=DIR", "train the model of an experiment"),
     Verb("data", "TARGET", "look at an experiment's data"),
 )

@@ -24,7 +24,7 @@ from fdlkit.serialize.reading import read
 Held = Symbol | Member | DType
 
 
-def loads(text: str, allow: Collection[str] = ()) -> Any:
+def loads(text: str, allow: Collection[str] = (), *, source: str = "") -> Any:
     """The config that `dumps` wrote.
 
     Args:
@@ -32,6 +32,8 @@ def loads(text: str, allow: Collection[str] = ()) -> Any:
       allow: Modules whose functions and classes may be used besides those that
         fdlkit lists: `["experiments.lm"]`. Exact names; neither a module's submodules
         nor what it imports from elsewhere are allowed with it.
+      source: The file that the text is from. JSON keeps no history; with this, each
+        value is known to have come from that file.
 
     Returns:
       A new config. Nothing in it has been called.
@@ -49,7 +51,7 @@ def loads(text: str, allow: Collection[str] = ()) -> Any:
             flags = ", ".join(f"--allow={name}" for name in sorted(lookup.refused))
             lines.append(f"allow a module of your own with --allow=PKG.MOD: {flags}")
         raise UserError("this JSON cannot be loaded", *lines)
-    return restore(graph, lookup.resolve)
+    return restore(graph, lookup.resolve, source=source)
 
 
 def _problems(graph: Graph, lookup: _Lookup) -> Iterator[tuple[str, str]]:
