@@ -25,10 +25,26 @@ class Definitions:
 
     def __init__(self) -> None:
         self._trees: dict[str, ast.Module | None] = {}
+        # By the callable's id, with the callable itself so that its id stays its own.
+        self._found: dict[tuple[int, str | None], tuple[Any, Origin | None]] = {}
 
     def of_callable(self, called: Any) -> Origin | None:
         """Where a function or class is defined."""
-        called = _unwrapped(called)
+        return self._remembered(called, None)
+
+    def of_default(self, called: Any, name: str) -> Origin | None:
+        """Where the default of a parameter is written."""
+        return self._remembered(called, name)
+
+    def _remembered(self, called: Any, name: str | None) -> Origin | None:
+        key = id(called), name
+        if key not in self._found:
+            plain = _unwrapped(called)
+            origin = self._whole(plain) if name is None else self._part(plain, name)
+            self._found[key] = called, origin
+        return self._found[key][1]
+
+    def _whole(self, called: Any) -> Origin | None:
         if inspect.isclass(called):
             file = _file_of_class(called)
             node = self._class(called)
@@ -39,9 +55,7 @@ class Definitions:
         node = self._function(code)
         return Origin(code.co_filename, node.lineno if node else code.co_firstlineno)
 
-    def of_default(self, called: Any, name: str) -> Origin | None:
-        """Where the default of a parameter is written."""
-        called = _unwrapped(called)
+    def _part(self, called: Any, name: str) -> Origin | None:
         if not inspect.isclass(called):
             return self._of_argument(called, name)
         has_fields = dataclasses.is_dataclass(called) or hasattr(called, "_fields")

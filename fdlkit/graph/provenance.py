@@ -33,7 +33,7 @@ Status = Literal["set", "default", "factory", "missing", "unset"]
 # Of what is reached by more paths (a diamond of thirty levels has a billion) the
 # first are listed, and counting stops where no one reads on.
 _MAX_PATHS = 12
-_MAX_COUNT = 1_000_000
+MAX_COUNT = 1_000_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -347,5 +347,5 @@ class Explainer:
         counts: dict[int, int] = {}
         for at in sorted(above, reverse=True):  # holders come after what they hold
             ways = sum(counts[holder] for holder, _ in holders[at])
-            counts[at] = min(ways or 1, _MAX_COUNT)
+            counts[at] = min(ways or 1, MAX_COUNT)
         return counts[number]

@@ -10,7 +10,7 @@ from fdlkit import printable
 from fdlkit.graph import origins
 from fdlkit.graph.chains import Hop
 from fdlkit.graph.model import Origin
-from fdlkit.graph.provenance import Explanation, Maker
+from fdlkit.graph.provenance import MAX_COUNT, Explanation, Maker
 from fdlkit.graph.writers import Write
 
 SCHEMA = "fdlkit.explain/1"
@@ -69,10 +69,12 @@ def _headline(explanation: Explanation) -> str:
 
 
 def _shared(explanation: Explanation) -> list[str]:
-    more = explanation.path_count - len(explanation.paths)
     others = list(explanation.paths[1:])
-    if more > 0:
-        others.append(f"and {more:,} more paths")
+    more = explanation.path_count - len(explanation.paths)
+    if explanation.path_count == MAX_COUNT:
+        others.append(f"and more: over {MAX_COUNT:,} paths in all")
+    elif more > 0:
+        others.append(f"and {more:,} more path{'s' if more > 1 else ''}")
     return [f"  also {others[0]}", *(f"       {other}" for other in others[1:])]
 
 
