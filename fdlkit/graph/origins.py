@@ -11,7 +11,7 @@ import contextlib
 import dataclasses
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import fiddle as fdl
@@ -127,6 +127,25 @@ def record(
     """
     write = ElementWrite(tuple(keys), value) if keys else value
     fiddle_internals.record_value(node, key, write)
+
+
+def redirect(node: fdl.Buildable, copies: Mapping[int, object]) -> None:
+    """Makes the history of a copied node tell of copies, where there are any.
+
+    Args:
+      node: The copied node.
+      copies: By the id of what was copied, its copy.
+    """
+    for entries in fiddle_internals.argument_history(node).values():
+        for at, entry in enumerate(entries):
+            value = entry.new_value
+            if isinstance(value, ElementWrite):
+                if copies.get(id(value.value), value.value) is value.value:
+                    continue
+                value = ElementWrite(value.keys, copies[id(value.value)])
+            elif (value := copies.get(id(value), value)) is entry.new_value:
+                continue
+            entries[at] = dataclasses.replace(entry, new_value=value)
 
 
 def show(origin: Origin) -> str:

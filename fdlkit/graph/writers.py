@@ -151,7 +151,7 @@ class _Reader:
         """Whether only containers are between what was written and the path's end."""
         value = candidate.value
         for key in self._path[candidate.at :]:
-            if isinstance(value, fdl.Buildable) or value is history.DELETED:
+            if isinstance(value, fdl.Buildable) or walk.is_leaf(value):
                 return False
             value = _child(value, key)
         return True

@@ -51,11 +51,14 @@ def explain_all(cfg: fdl.Buildable, path: str) -> tuple[Explanation, ...]:
         if not _is_glob(steps):
             return (_explain_one(cfg, path, steps),)
         # A copy: finding writes down the defaults that the path goes on below.
-        own = copying.copy(cfg)
         with history.suspend_tracking():
-            found = places.find(own, steps)
-        explainer = Explainer(own)
-        return tuple(explainer.at(place.path, path) for place in found)
+            found = places.find(copying.copy(cfg), steps)
+        span = steps[0].span
+        explainer = Explainer(cfg)
+        return tuple(
+            _explain_one(cfg, path, tuple(Step(k, span) for k in place.path), explainer)
+            for place in found
+        )
     except BadTextError as problem:
         raise UserError(*quoted_lines(problem, "", path)) from problem
 
@@ -71,8 +74,13 @@ def _is_glob(steps: tuple[Step, ...]) -> bool:
     return any(step.key is None for step in steps)
 
 
-def _explain_one(cfg: fdl.Buildable, path: str, steps: tuple[Step, ...]) -> Explanation:
-    finder = _Finder(cfg)
+def _explain_one(
+    cfg: fdl.Buildable,
+    path: str,
+    steps: tuple[Step, ...],
+    explainer: Explainer | None = None,
+) -> Explanation:
+    finder = _Finder(cfg, _explainer=explainer)
     place = finder.find(steps)
     return finder.explainer.at(
         () if place is None else place.path,
