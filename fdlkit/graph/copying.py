@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-import fiddle as fdl
-
-from fdlkit.graph import origins, walk
+from fdlkit.graph import pasts, walk
 
 T = TypeVar("T")
 
@@ -16,34 +14,23 @@ def copy(config: T) -> T:
 
     `copy.deepcopy` recurses, and fails on configs that are a few hundred levels deep.
     Leaves (numbers, functions, arrays, ...) are taken over, not copied. Tags and
-    history are kept; where the history tells of a node that was copied, it tells of
-    the copy.
+    history are kept; where the history tells of what was copied, it tells of the copy.
     """
     copied: dict[int, object] = {}
-    # What histories tell of: the same copies of nodes, and containers that no one will
-    # change, so that they stay what was written when.
-    told: dict[int, object] = {}
     todo: list[tuple[object, bool]] = [(config, False)]
     while todo:
         value, below_is_done = todo.pop()
-        number = id(value)
-        if number in copied:
+        if id(value) in copied:
             continue
         if type(value) in (set, bytearray):
-            copied[number] = value.copy()  # type: ignore[attr-defined]
+            copied[id(value)] = value.copy()  # type: ignore[attr-defined]
         elif walk.is_leaf(value):
-            copied[number] = value
+            copied[id(value)] = value
         elif below_is_done:
-            below = [id(child) for _, child in walk.children(value)]
-            made = walk.with_children(value, [copied[child] for child in below])
-            copied[number] = told[number] = made
-            if not isinstance(value, fdl.Buildable):
-                then = [told.get(child, copied[child]) for child in below]
-                told[number] = walk.with_children(value, then)
+            below = [copied[id(child)] for _, child in walk.children(value)]
+            copied[id(value)] = walk.with_children(value, below)
         else:
             todo.append((value, True))
             todo += [(child, False) for _, child in reversed(walk.children(value))]
-    for value in copied.values():
-        if isinstance(value, fdl.Buildable):
-            origins.redirect(value, told)
+    pasts.follow(copied)
     return copied[id(config)]  # type: ignore[return-value]

@@ -46,9 +46,8 @@ class Definitions:
 
     def _whole(self, called: Any) -> Origin | None:
         if inspect.isclass(called):
-            file = _file_of_class(called)
-            node = self._class(called)
-            return None if file is None or node is None else Origin(file, node.lineno)
+            file, found = _file_of_class(called), self._class(called)
+            return None if file is None or found is None else Origin(file, found.lineno)
         code = getattr(called, "__code__", None)
         if code is None or not linecache.getlines(code.co_filename):
             return None

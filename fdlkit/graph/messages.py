@@ -60,7 +60,7 @@ class _Brief(reprlib.Repr):
         """As `dict` writes itself: in its own order."""
         if level <= 0 and x:
             return "{...}"
-        parts = []
+        parts: list[str] = []
         for key, value in x.items():
             if len(parts) == self.maxdict:
                 parts.append("...")

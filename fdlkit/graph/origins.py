@@ -11,7 +11,7 @@ import contextlib
 import dataclasses
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import fiddle as fdl
@@ -22,8 +22,10 @@ from fdlkit.graph import fiddle_internals, paths
 from fdlkit.graph.model import Cause, Origin
 from fdlkit.graph.paths import Path
 
-# A frame in Fiddle or in this file is never the line that wrote a value.
-_FIDDLE = os.path.dirname(os.path.abspath(fdl.__file__)) + os.sep
+# No line of Fiddle's or of this room's is the one that wrote a value.
+_NOT_USERS = tuple(
+    os.path.dirname(os.path.abspath(file)) + os.sep for file in (fdl.__file__, __file__)
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,9 +54,15 @@ class ElementWrite:
         return f"{paths.relative(self.keys)} = {self.value!r}"
 
 
-def of_entry(entry: history.HistoryEntry) -> Origin:
-    """Where one entry of a history was written."""
+def of_entry(entry: history.HistoryEntry) -> Origin | None:
+    """Where one entry of a history was written; None if a library's line is all.
+
+    Fiddle's helpers (`fdl.add_tag`, selectors) leave a line of their own there, unless
+    `written_by_lines` was around.
+    """
     location = entry.location
+    if location.filename.startswith(_NOT_USERS):
+        return None
     cause = location.cause if isinstance(location, _CausedLocation) else None
     return Origin(location.filename, location.line_number, cause)
 
@@ -104,8 +112,7 @@ def written_by_lines(
     def here() -> history.Location:
         frame = sys._getframe(1)
         while frame.f_back is not None:
-            name = frame.f_code.co_filename
-            if not name.startswith(_FIDDLE) and name != __file__:
+            if not frame.f_code.co_filename.startswith(_NOT_USERS):
                 break
             frame = frame.f_back
         code = frame.f_code
@@ -127,25 +134,6 @@ def record(
     """
     write = ElementWrite(tuple(keys), value) if keys else value
     fiddle_internals.record_value(node, key, write)
-
-
-def redirect(node: fdl.Buildable, copies: Mapping[int, object]) -> None:
-    """Makes the history of a copied node tell of copies, where there are any.
-
-    Args:
-      node: The copied node.
-      copies: By the id of what was copied, its copy.
-    """
-    for entries in fiddle_internals.argument_history(node).values():
-        for at, entry in enumerate(entries):
-            value = entry.new_value
-            if isinstance(value, ElementWrite):
-                if copies.get(id(value.value), value.value) is value.value:
-                    continue
-                value = ElementWrite(value.keys, copies[id(value.value)])
-            elif (value := copies.get(id(value), value)) is entry.new_value:
-                continue
-            entries[at] = dataclasses.replace(entry, new_value=value)
 
 
 def show(origin: Origin) -> str:

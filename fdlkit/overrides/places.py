@@ -17,6 +17,7 @@ from fdlkit.graph import (
     fiddle_internals,
     names,
     origins,
+    pasts,
     paths,
     references,
     signatures,
@@ -95,6 +96,7 @@ class Place:
                 self.above.set(new)
             self._record(value)
         else:
+            self._settle()
             holder[self.key] = value
             self._record(value)
 
@@ -108,22 +110,37 @@ class Place:
             assert self.above is not None
             index = self.key % len(self.holder)
             self.above.set(self.holder[:index] + self.holder[index + 1 :])
-        else:
+        elif isinstance(self.holder, list):
+            assert self.above is not None
+            self._settle()
             del self.holder[self.key]
-            if isinstance(self.holder, list):  # those behind it have moved up
-                assert self.above is not None
-                self.above._record(self.holder)
-            elif isinstance(self.holder, dict):
+            # Those behind it have moved up.
+            self.above._record(pasts.copy_containers(self.holder))
+        else:
+            if isinstance(self.holder, dict):
+                self._settle()
                 self._record(history.DELETED)
+            del self.holder[self.key]
 
     def _record(self, value: Any) -> None:
         """Notes who wrote here where the argument that holds it all notes writes."""
-        place, keys = self, []
+        owner, keys = self._owner()
+        origins.record(owner.holder, owner.key, keys, value)
+
+    def _settle(self) -> None:
+        """Keeps what was written before from changing with what is changed in place."""
+        owner, _ = self._owner()
+        pasts.settle(owner.holder, owner.key)
+
+    def _owner(self) -> tuple[Place, list[paths.PathKey]]:
+        """The argument whose value this is a part of, and the way from that value."""
+        place = self
+        keys: list[paths.PathKey] = []
         while not isinstance(place.holder, fdl.Buildable):
             keys.insert(0, place.path[-1])
             assert place.above is not None
             place = place.above
-        origins.record(place.holder, place.key, keys, value)
+        return place, keys
 
 
 def callable_name(node: fdl.Buildable) -> str:

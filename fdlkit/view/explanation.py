@@ -90,7 +90,7 @@ def _outcome(explanation: Explanation) -> list[str]:
     if explanation.status == "missing":
         return [f"{gets}nothing for {inside}, which it needs: set it"]
     if explanation.status == "unset":
-        return [f"{gets}no {inside}"]
+        return [f"{gets}nothing for {inside}"]
     if explanation.status == "factory":
         return [f"{gets}{inside} = {explanation.value}, made anew at each build"]
     if explanation.result is not None:

@@ -93,10 +93,10 @@ def render(
     """
     rows = list(rows)
     lines = []
-    column = _origin_column(rows, width) if where else 0
-    for row in rows:
+    told = [_origin(row, width) if where else "" for row in rows]
+    column = _origin_column(rows, told, width)
+    for row, origin in zip(rows, told, strict=True):
         pieces = _pieces(row)
-        origin = row.origin if where else ""
         if width is not None:
             pieces = _fitted(pieces, width - (len(origin) + 2 if origin else 0))
         if origin:
@@ -309,13 +309,21 @@ def _pieces(row: Row) -> list[_Piece]:
     return pieces
 
 
-def _origin_column(rows: list[Row], width: int | None) -> int:
+def _origin(row: Row, width: int | None) -> str:
+    """Who wrote the value; in a narrow line, the end of it."""
+    if width is None or len(row.origin) <= width // 2:
+        return row.origin
+    return f"…{row.origin[1 - width // 2 :]}"
+
+
+def _origin_column(rows: list[Row], told: list[str], width: int | None) -> int:
     """Where origins begin: behind all values, but for those that are far too long."""
-    told = [row for row in rows if row.origin]
-    lengths = sorted(_length(_pieces(row)) for row in told)
     room = _MAX_COLUMN
     if width is not None:
-        room = min(room, width - max((len(row.origin) for row in told), default=0) - 2)
+        room = min(room, width - max(map(len, told), default=0) - 2)
+    lengths = [
+        _length(_pieces(row)) for row, who in zip(rows, told, strict=True) if who
+    ]
     return max((length for length in lengths if length <= room), default=0) + 2
 
 
