@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TextIO
 
+from fdlkit import printable
 from fdlkit.cli.flags import Parsed, VerbFlags
 from fdlkit.errors import UserError
 
@@ -116,7 +117,9 @@ def _listing(target: str, parsed: Parsed) -> str:
         return f"{target} has neither configs nor fiddlers"
     width = max(len(_call(entry)) for entry in entries)
     return "\n".join(
-        f"{entry.kind:<7}  {_call(entry):<{width}}  {entry.summary}".rstrip()
+        printable.clean(
+            f"{entry.kind:<7}  {_call(entry):<{width}}  {entry.summary}"
+        ).rstrip()
         for entry in entries
     )
 

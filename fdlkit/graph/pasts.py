@@ -73,7 +73,7 @@ def copy_containers(value: T) -> T:
 
 
 def _from_below(whole: object) -> Iterator[tuple[Any, list[Any] | None]]:
-    """Everything once, after what is directly below it; None for what is no container."""
+    """Everything once, after what is below it, which is None for no container."""
     done: set[int] = set()
     todo: list[tuple[Any, list[Any] | None]] = [(whole, None)]
     while todo:

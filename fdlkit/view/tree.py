@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Literal
 
+from fdlkit import printable
 from fdlkit.graph import origins, paths, texts
 from fdlkit.graph.faults import BrokenReferenceError
 from fdlkit.graph.model import (
@@ -306,7 +307,7 @@ def _pieces(row: Row) -> list[_Piece]:
             ("dim", "  (default)" if row.kind == "default" else "  (not set)")
         )
     pieces += [("tag", f" #{tag}") for tag in row.tags]
-    return pieces
+    return [(style, printable.clean(text)) for style, text in pieces]
 
 
 def _origin(row: Row, width: int | None) -> str:
