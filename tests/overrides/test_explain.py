@@ -7,6 +7,7 @@ import inspect
 from typing import Any, NamedTuple
 
 import fiddle as fdl
+import hypothesis
 import pytest
 from fiddle import selectors, tagging
 from fiddle.experimental.auto_config import auto_config
@@ -16,8 +17,12 @@ from fdlkit.errors import UserError
 from fdlkit.graph.origins import written_by_lines
 from fdlkit.graph.provenance import Explanation
 from fdlkit.graph.references import ref
+from fdlkit.graph.snapshot import snapshot
 from fdlkit.overrides.apply import Override, apply
 from fdlkit.overrides.explain import explain, explain_all
+from fdlkit.view.explanation import render
+from fdlkit.view.tree import tree
+from tests.graph.configs import configs
 
 
 class Rate(fdl.Tag):
@@ -495,3 +500,21 @@ def test_many_writes_are_all_kept():
     for n in range(500):
         cfg.mlp = fdl.Config(Mlp, n)
     assert len(explain(cfg, "mlp.width").writes) == 999
+
+
+@hypothesis.settings(deadline=None)
+@hypothesis.given(configs())
+def test_every_value_of_the_tree_can_be_explained_and_is_the_same(config):
+    for row in tree(snapshot(config)):
+        if "[Norm." in row.path:  # a path cannot spell a key that is an enum's member
+            continue
+        explained = explain(config, row.path)
+        assert explained.path == row.path
+        assert explained.path in explained.paths
+        assert all(line.isprintable() for line in render(explained).splitlines())
+        if row.kind == "leaf":
+            assert explained.value == row.value
+        if row.kind in ("leaf", "node", "repeat") and row.path != "<root>":
+            assert any(write.kind == "set" for write in explained.writes)
+        if row.result and row.result != "?" and not row.result.endswith(")"):
+            assert explained.result is not None
