@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 from fdlkit.graph import paths, texts
 from fdlkit.graph.faults import Found
-from fdlkit.graph.model import Argument, Graph, Link, Origin, Value
+from fdlkit.graph.model import Argument, Graph, Link, Origin
 from fdlkit.graph.paths import Path
+from fdlkit.graph.references import spell
 from fdlkit.graph.resolve import Resolver
 
 
@@ -17,7 +19,7 @@ class Hop:
 
     Attributes:
       level: 0 for what the reference itself names, 1 for what a reference there names.
-      path: The place.
+      path: The place; inside a default, as the reference names it.
       value: What is there, on one line.
       is_default: Whether nothing is set there, so that it is the callable's default.
       origin: Who wrote it, if it is known.
@@ -30,7 +32,12 @@ class Hop:
     origin: Origin | None
 
 
-def hops(resolver: Resolver, reference: int, holder: int) -> tuple[Hop, ...]:
+def hops(
+    resolver: Resolver,
+    reference: int,
+    holder: int,
+    writer: Callable[[Path], Origin | None],
+) -> tuple[Hop, ...]:
     """Every place on the way from a reference to its value, each once.
 
     A computed reference leads to the places of both its sides. What is reached twice
@@ -40,6 +47,8 @@ def hops(resolver: Resolver, reference: int, holder: int) -> tuple[Hop, ...]:
       resolver: Of the graph.
       reference: The reference's node.
       holder: The node or container that holds it.
+      writer: Who wrote the value at a path last; asked for elements of containers,
+        of which a graph does not know it.
 
     Raises:
       BrokenReferenceError: It leads nowhere.
@@ -65,7 +74,7 @@ def hops(resolver: Resolver, reference: int, holder: int) -> tuple[Hop, ...]:
             continue
         further = []
         for end in resolver.destinations(number, around):
-            found.append(_hop(resolver, end, level))
+            found.append(_hop(resolver, number, end, level, writer))
             inner = graph.node(end.value)
             if inner is not None and inner.kind == "reference":
                 assert isinstance(end.value, Link) and end.holder is not None
@@ -81,15 +90,24 @@ def path_of(resolver: Resolver, end: Found) -> Path:
     return (*resolver.places.path(end.holder), end.key)
 
 
-def _hop(resolver: Resolver, end: Found, level: int) -> Hop:
-    argument = _argument(resolver.graph, end)
-    return Hop(
-        level=level,
-        path=paths.format(path_of(resolver, end)),
-        value=_brief(resolver.graph, end.value),
-        is_default=argument is not None and argument.value is None,
-        origin=None if argument is None else argument.origin,
-    )
+def _hop(
+    resolver: Resolver,
+    reference: int,
+    end: Found,
+    level: int,
+    writer: Callable[[Path], Origin | None],
+) -> Hop:
+    graph = resolver.graph
+    argument = _argument(graph, end)
+    is_default = _is_default(resolver, end)
+    keys = path_of(resolver, end)
+    path = paths.format(keys)
+    if _is_inside_default(resolver, end):  # where no path leads but the reference's own
+        path = spell(graph, reference).removeprefix("ref(").removesuffix(")")
+    origin = None if argument is None else argument.origin
+    if origin is None and not is_default:
+        origin = writer(keys)
+    return Hop(level, path, texts.brief(graph, end.value), is_default, origin)
 
 
 def _argument(graph: Graph, end: Found) -> Argument | None:
@@ -98,5 +116,15 @@ def _argument(graph: Graph, end: Found) -> Argument | None:
     return graph.nodes[end.holder].argument(end.key)
 
 
-def _brief(graph: Graph, value: Value) -> str:
-    return texts.brief(graph, value)
+def _is_default(resolver: Resolver, end: Found) -> bool:
+    argument = _argument(resolver.graph, end)
+    is_unset = argument is not None and argument.value is None
+    return is_unset or _is_inside_default(resolver, end)
+
+
+def _is_inside_default(resolver: Resolver, end: Found) -> bool:
+    """Whether only a default leads to what holds it."""
+    holder = end.holder
+    if holder is None or Link(holder) == resolver.graph.root:
+        return False
+    return not resolver.places.holders[holder]

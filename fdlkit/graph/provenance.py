@@ -123,12 +123,16 @@ class Explainer:
     def destination(self, path: Path) -> Path:
         """Where the reference at a path leads, other references followed.
 
+        That may be an argument that is not set.
+
         Raises:
           BrokenReferenceError: Nowhere.
-          KeyError: No reference is there, or a computed one.
+          KeyError: It leads to a plain value, or is computed.
         """
         for _ in range(len(self._graph.nodes)):
             reached = self._reach(path)
+            if reached.value is None:
+                return path  # not set: what is below it is in its default
             if not isinstance(reached.value, Link):
                 break
             node = self._graph.nodes[reached.value.node]
@@ -187,10 +191,14 @@ class Explainer:
             assert isinstance(value, Link)
             holder = reached.nodes[-1]
             try:
-                hops = chains.hops(self._resolver, value.node, holder)
+                hops = chains.hops(self._resolver, value.node, holder, self._writer)
                 result = self._resolved(value.node, holder)
             except BrokenReferenceError as error:
                 problem, result = error.lines, None
+        elif inner is not None and inner.kind == "tagged_value":
+            held = inner.argument("value")
+            if held is not None and held.value is not None:
+                _, _, result = self._now(held, held.value)
         elif isinstance(value, Link):
             try:
                 result = texts.inline(self._graph, value, self._inside)
@@ -260,6 +268,11 @@ class Explainer:
         if isinstance(value, Link):
             return texts.brief(self._graph, value)
         return printable.clean(" ".join(repr(value).split()))
+
+    def _writer(self, path: Path) -> Origin | None:
+        """Who wrote the value at a path last."""
+        last = writing.writes(self.cfg, path)[-1:]
+        return last[0].origin if last else None
 
     def _inside(self, number: int, holder: int) -> str:
         return self._resolved(number, holder) or "?"

@@ -35,7 +35,7 @@ def explain(cfg: fdl.Buildable, path: str) -> Explanation:
     if _is_glob(_parsed(path)):
         raise UserError(
             f"{quote(path)} may lead to several places",
-            "explain_all explains each of them",
+            "fdlkit.overrides.explain.explain_all explains each of them",
         )
     return explain_all(cfg, path)[0]
 
@@ -143,8 +143,9 @@ class _Finder:
         if isinstance(value, Reference):
             try:
                 path = self.explainer.destination(place.path)
-            except KeyError:  # it comes to a number or the like
-                return place, places.enter(place, step)
+            except KeyError as error:  # it comes to a number or the like
+                what = f"{place.label} follows {value!r}, with nothing below it"
+                raise BadTextError(what, step.span) from error
             except UserError as error:
                 first, *more = error.lines
                 raise BadTextError(first, step.span, more=tuple(more)) from error

@@ -87,6 +87,8 @@ def _outcome(explanation: Explanation) -> list[str]:
     if explanation.taker_path != "<root>":
         inside = inside.removeprefix(explanation.taker_path).removeprefix(".")
     gets = f"  {_maker(taker)} gets "
+    if explanation.status == "missing" and taker.kind in ("partial", "arg_factory"):
+        return [f"{gets}{inside} when it is called, or not at all"]
     if explanation.status == "missing":
         return [f"{gets}nothing for {inside}, which it needs: set it"]
     if explanation.status == "unset":

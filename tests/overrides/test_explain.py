@@ -195,6 +195,12 @@ def test_a_required_argument_that_nothing_wrote_is_missing():
     assert (explained.status, explained.value, explained.writes) == ("missing", "", ())
 
 
+def test_a_partial_may_be_told_the_rest_when_it_is_called():
+    explained = explain(fdl.Partial(Mlp), "width")
+    assert explained.status == "missing"
+    assert "gets width when it is called, or not at all" in render(explained)
+
+
 def test_a_default_factory_is_named_and_not_called():
     explained = explain(fdl.Config(Model), "mesh")
     assert told(explained) == [("factory", "Mesh()", line_of("mesh: Mesh ="))]
@@ -336,6 +342,7 @@ def test_tags_and_overrides_by_tag_are_told():
 def test_a_tagged_value_in_a_container_is_explained():
     cfg = fdl.Config(dict, xs=[tagging.TaggedValue(tags=[Rate], default=0.5)])
     assert explain(cfg, "xs[0]").node.callable == "TaggedValue"
+    assert explain(cfg, "xs[0]").result == "0.5"
     assert explain(cfg, "xs[0].value").tags == ("Rate",)
 
 
@@ -368,6 +375,32 @@ def test_a_path_goes_on_through_a_reference():
     assert (explained.asked, explained.path) == ("far.rate", "model.mlp.rate")
     assert explained.followed == ("far = ref(alias.mlp)",)
     assert explain(cfg, "alias.widths[1]").path == "model.widths[1]"
+
+
+def test_a_path_goes_on_through_a_reference_into_a_default():
+    cfg = fdl.Config(dict, mlp=fdl.Config(Mlp, 1), names=ref("mlp.names"))
+    explained = explain(cfg, "names[1]")
+    assert (explained.path, explained.value) == ("mlp.names[1]", "'b'")
+    hops = explain(fdl.Config(dict, mlp=fdl.Config(Mlp, 1), n=ref("mlp.names[1]")), "n")
+    assert [(hop.path, hop.value, hop.is_default) for hop in hops.hops] == [
+        ("mlp.names[1]", "'b'", True)
+    ]
+
+
+def test_a_path_through_a_reference_to_a_number_ends_there():
+    cfg = fdl.Config(dict, n=3, m=ref("n"), k=ref("n") + 1)
+    for path, said in [("m.x", "ref(n)"), ("k.x", "ref(n) + 1")]:
+        with pytest.raises(UserError) as refused:
+            explain(cfg, path)
+        assert f"follows {said}, with nothing below it" in refused.value.lines[0]
+
+
+def test_a_reference_to_an_element_is_told_with_who_wrote_the_element():
+    cfg = overridden("widths[1]=7")
+    cfg.hidden = ref("widths[1]")
+    (hop,) = explain(cfg, "hidden").hops
+    assert (hop.path, hop.value) == ("widths[1]", "7")
+    assert str(hop.origin.cause) == "--fdl_set #1: widths[1]=7"
 
 
 def test_a_path_goes_on_into_a_default_and_leaves_the_config_alone():
