@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fdlkit.graph.equality import equal as equal
     from fdlkit.graph.references import ref as ref
     from fdlkit.graph.snapshot import snapshot as snapshot
+    from fdlkit.overrides.explain import explain as explain
     from fdlkit.serialize.loading import loads as loads
     from fdlkit.serialize.reading import read as read
     from fdlkit.serialize.writing import dumps as dumps
@@ -27,6 +28,7 @@ _HOMES = {
     "build": "fdlkit.graph.build",
     "dumps": "fdlkit.serialize.writing",
     "equal": "fdlkit.graph.equality",
+    "explain": "fdlkit.overrides.explain",
     "load": "fdlkit.targets.loading",
     "loads": "fdlkit.serialize.loading",
     "read": "fdlkit.serialize.reading",
@@ -38,6 +40,7 @@ __all__ = [
     "build",
     "dumps",
     "equal",
+    "explain",
     "load",
     "loads",
     "read",

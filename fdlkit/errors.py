@@ -7,24 +7,38 @@ traceback and exits with their code; everything else is a defect of ours.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
+from fdlkit import printable
+
 
 class UserError(Exception):
     """Refused before anything ran or was written (exit code 2).
 
     Attributes:
       lines: What is wrong (first line), then where, what was likely meant, what
-        is possible and what to do, a line each.
+        is possible and what to do, a line each. What is not printable in them, a
+        quoted text's escape sequences above all, is spelt out.
       exit_code: The exit code of a command that ends with this error.
     """
 
     exit_code = 2
 
     def __init__(self, what: str, *lines: str):
-        super().__init__("\n".join((what, *lines)))
-        self.lines: tuple[str, ...] = (what, *lines)
+        self.lines: tuple[str, ...] = tuple(_single((what, *lines)))
+        super().__init__("\n".join(self.lines))
 
 
 class RunFailedError(UserError):
     """It ran, and the answer is no (exit code 1): NaN losses, a failed proof."""
 
     exit_code = 1
+
+
+def _single(lines: Iterable[str]) -> Iterator[str]:
+    """Each line as a line: a quoted text of several goes on below, indented."""
+    for line in lines:
+        first, *more = printable.lines(line) or [""]
+        indent = " " * (len(first) - len(first.lstrip(" ")) + 2)
+        yield first
+        yield from (f"{indent}{part}" for part in more)

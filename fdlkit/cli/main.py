@@ -11,7 +11,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from fdlkit import suggest
+from fdlkit import printable, suggest
 from fdlkit.errors import RunFailedError, UserError
 
 INTERRUPTED = 130
@@ -35,6 +35,7 @@ class Verb:
 
 VERBS = (
     Verb("show", "TARGET", "look at a config, or list the configs of a file"),
+    Verb("explain", "TARGET PATH", "who wrote a value, and what it will be"),
     Verb("train", "TARGET --workdir=DIR", "train the model of an experiment"),
     Verb("data", "TARGET", "look at an experiment's data"),
 )
@@ -59,13 +60,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except UserError as error:
         if show_traceback:
-            traceback.print_exc()
+            _print_traceback()
         else:
             _print_error(error)
         return error.exit_code
     except KeyboardInterrupt:
         if show_traceback:
-            traceback.print_exc()
+            _print_traceback()
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
@@ -146,6 +147,12 @@ def _unknown_verb(name: str) -> UserError:
         *([f"  {hint}"] if hint else []),
         f"  verbs: {', '.join(names)}",
     )
+
+
+def _print_traceback() -> None:
+    # The text of a user's exception may hold what would act on the terminal.
+    for line in printable.lines(traceback.format_exc()):
+        print(line, file=sys.stderr)
 
 
 def _print_error(error: UserError) -> None:

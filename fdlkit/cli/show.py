@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TextIO
 
+from fdlkit import printable
 from fdlkit.cli.flags import Parsed, VerbFlags
 from fdlkit.errors import UserError
 
@@ -26,6 +27,7 @@ def flags() -> VerbFlags:
     flags.choice("format", "tree", "what is written", choices=("tree", "json"))
     flags.string("out", None, "write to a file instead of stdout", metavar="FILE")
     flags.integer("depth", None, "show N levels of nodes", metavar="N")
+    flags.boolean("where", "say at the end of each line who wrote the value")
     flags.choice(
         "color",
         "auto",
@@ -38,6 +40,7 @@ def flags() -> VerbFlags:
 def run(parsed: Parsed) -> int:
     """Shows the target; 0."""
     target = flags().one(parsed)
+    _refuse_where(target, parsed)
     text = (
         _listing(target, parsed) if target.endswith(".py") else _config(target, parsed)
     )
@@ -70,6 +73,22 @@ def line_width(stream: TextIO, environment: Mapping[str, str]) -> int | None:
     return shutil.get_terminal_size().columns
 
 
+def _refuse_where(target: str, parsed: Parsed) -> None:
+    """Only a tree has lines that an origin can stand at."""
+    if not parsed.values["where"]:
+        return
+    if target.endswith(".py"):
+        raise UserError(
+            f"'{target}' names a file, and --where is for a config of it",
+            f"  fdlkit show {target}    lists its configs",
+        )
+    if parsed.values["format"] == "json":
+        raise UserError(
+            "--where is for --format=tree: a config's JSON keeps no history",
+            f"  fdlkit explain {target} PATH --format=json    tells it of one value",
+        )
+
+
 def _listing(target: str, parsed: Parsed) -> str:
     """What is in a file, which is not imported for it."""
     from fdlkit.targets import listing, modules
@@ -98,7 +117,9 @@ def _listing(target: str, parsed: Parsed) -> str:
         return f"{target} has neither configs nor fiddlers"
     width = max(len(_call(entry)) for entry in entries)
     return "\n".join(
-        f"{entry.kind:<7}  {_call(entry):<{width}}  {entry.summary}".rstrip()
+        printable.clean(
+            f"{entry.kind:<7}  {_call(entry):<{width}}  {entry.summary}"
+        ).rstrip()
         for entry in entries
     )
 
@@ -126,11 +147,15 @@ def _config(target: str, parsed: Parsed) -> str:
         return dumps(cfg).rstrip("\n")
     from fdlkit.view import tree
 
+    where = parsed.values["where"]
+    if where and cfg is graph:
+        print(f"note: {target} keeps no history of its values", file=sys.stderr)
     rows = tree.tree(graph, depth=parsed.values["depth"])
     if parsed.values["out"] is not None:
-        return tree.render(rows).rstrip("\n")
+        return tree.render(rows, where=where).rstrip("\n")
     return tree.render(
         rows,
+        where=where,
         color=use_color(parsed.values["color"], sys.stdout, os.environ),
         width=line_width(sys.stdout, os.environ),
     ).rstrip("\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 
+from fdlkit import printable
 from fdlkit.cli.flags import Parsed
 from fdlkit.overrides.apply import apply
 from fdlkit.targets.loading import LoadedTarget, load_target
@@ -15,5 +16,5 @@ def load_overridden(target: str, parsed: Parsed) -> LoadedTarget:
     loaded = load_target(target, allow=parsed.values["allow"])
     cfg, notes = apply(loaded.cfg, parsed.overrides, loaded.module)
     for note in notes:
-        print(f"note: {note}", file=sys.stderr)
+        print(printable.clean(f"note: {note}"), file=sys.stderr)
     return dataclasses.replace(loaded, cfg=cfg)

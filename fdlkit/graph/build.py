@@ -11,6 +11,7 @@ from fdlkit.errors import UserError
 from fdlkit.graph import (
     factories,
     fiddle_internals,
+    messages,
     origins,
     paths,
     tasks,
@@ -33,8 +34,6 @@ from fdlkit.graph.resolve import Resolver, Where
 from fdlkit.graph.snapshot import Taken, take
 
 _MAX_ARGUMENTS = 8
-_MAX_TEXT = 40
-_MAX_LINES = 6
 
 
 class BuildError(UserError):
@@ -64,7 +63,7 @@ def build(config: Any) -> Any:
     Raises:
       UserError: Required arguments are not set (all are listed), or a reference leads
         nowhere or in a circle. Nothing has been built then.
-      BuildError: A constructor raised.
+      BuildError: A constructor raised, or called `sys.exit`. Ctrl-C passes through.
     """
     taken = take(config)
     graph = taken.graph
@@ -165,7 +164,7 @@ class _Builder(Resolver):
             return self._bound(node, original, args, kwargs)
         try:
             return fiddle_internals.call(original, args, kwargs)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise self._failed(number, values, error) from error
 
     def _bound(
@@ -188,15 +187,10 @@ class _Builder(Resolver):
         )
 
     def _failed(
-        self, number: int, values: dict[Any, Any], error: Exception
+        self, number: int, values: dict[Any, Any], error: BaseException
     ) -> BuildError:
         node = self.graph.nodes[number]
-        if isinstance(error, UserError):
-            said = list(error.lines)
-        else:
-            said = f"{type(error).__name__}: {error}".rstrip().splitlines()
-        if len(said) > _MAX_LINES:
-            said = [*said[: _MAX_LINES - 1], "..."]
+        said = messages.lines(error)
         given = [a for a in node.arguments if a.value is not None]
         shown = [
             self._argument(number, argument, values[argument.key])
@@ -225,6 +219,8 @@ class _Builder(Resolver):
             origin = self._decided_at(argument.value.node, number)
         if origin is not None:
             notes.append(origins.show(origin))
+        elif notes:  # what it follows is not set
+            notes.append("default")
         text = self._text(argument, inner, value)
         key = argument.key if isinstance(argument.key, str) else f"[{argument.key}]"
         return f"{key}={text}" + (f" ({', '.join(notes)})" if notes else "")
@@ -247,11 +243,7 @@ class _Builder(Resolver):
             held = argument.value.value
             if isinstance(held, Symbol):
                 return held.short
-        try:
-            text = " ".join(repr(value).split())
-        except Exception:  # noqa: BLE001 - a broken __repr__ must not hide the first error
-            text = f"<{type(value).__qualname__}>"
-        return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"
+        return messages.short_repr(value)
 
 
 def _refuse_missing(graph: Graph, places: Places) -> None:

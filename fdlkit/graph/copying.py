@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from fdlkit.graph import circles, walk
+from fdlkit.graph import circles, pasts, walk
 
 T = TypeVar("T")
 
@@ -14,7 +14,7 @@ def copy(config: T) -> T:
 
     `copy.deepcopy` recurses, and fails on configs that are a few hundred levels deep.
     Leaves (numbers, functions, arrays, ...) are taken over, not copied. Tags and
-    history are kept.
+    history are kept; where the history tells of what was copied, it tells of the copy.
 
     Raises:
       UserError: The config contains itself.
@@ -41,6 +41,7 @@ def copy(config: T) -> T:
             new = [copied.get(id(child), child) for child in below]
             copied[key] = walk.with_children(value, new)
             todo.pop()
+    pasts.follow(copied)
     return copied.get(id(config), config)
 
 

@@ -85,6 +85,24 @@ def argument_history(
     return node.__argument_history__
 
 
+def callable_history(node: fdl.Buildable) -> list[history.HistoryEntry]:
+    """What the node was made to call, oldest first: when it was made, then swaps."""
+    return node.__argument_history__.get("__fn_or_cls__", [])
+
+
+def record_value(node: fdl.Buildable, key: ArgumentKey, value: Any) -> None:
+    """Adds to an argument's history, without setting it, that a value was written."""
+    node.__argument_history__.add_new_value(key, value)
+
+
+def record_all(node: fdl.Buildable) -> None:
+    """Begins the history of a node that has none: it was made, its arguments set."""
+    past = node.__argument_history__
+    past.add_new_value("__fn_or_cls__", node.__fn_or_cls__)
+    for key, value in node.__arguments__.items():
+        past.add_new_value(key, value)
+
+
 def signature_parameters(node: fdl.Buildable) -> Mapping[str, Any]:
     """The `inspect.Parameter`s of the node's callable, by name."""
     return node.__signature_info__.parameters

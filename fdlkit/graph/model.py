@@ -169,16 +169,36 @@ Value = Leaf | Link
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Cause:
+    """The override that had a value written.
+
+    Attributes:
+      flag: The flag that it came by: `--fdl_set`.
+      number: Its place among all overrides of the command line, counted from 1.
+      text: What was asked: `model.hidden=256`, `small(hidden=2)`.
+    """
+
+    flag: str
+    number: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.flag} #{self.number}: {self.text}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Origin:
     """Where a value was written.
 
     Attributes:
       file: A source file, or what wrote it otherwise: `--fdl_set`.
-      line: The line in the file, counted from 1; 0 when `file` is no file.
+      line: The line in the file, counted from 1; 0 when no line wrote it.
+      cause: The override that wrote it, or whose fiddler's line did; None if none.
     """
 
     file: str
     line: int
+    cause: Cause | None = None
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}" if self.line else self.file
@@ -223,6 +243,8 @@ class Node:
         `custom`).
       is_value: Whether it is immutable all through: two equal ones are as good as one,
         so that sharing it means nothing. In a graph equal ones are one node.
+      metadata: What a `custom` container needs, besides its elements, to be made anew.
+      origin: Where a Buildable was made, if it is known.
     """
 
     kind: Kind
@@ -231,6 +253,7 @@ class Node:
     type: Symbol | None = None
     is_value: bool = False
     metadata: Leaf | None = None
+    origin: Origin | None = dataclasses.field(default=None, compare=False)
 
     @property
     def is_buildable(self) -> bool:

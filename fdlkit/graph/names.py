@@ -7,6 +7,7 @@ import inspect
 import sys
 from typing import Any
 
+from fdlkit import printable
 from fdlkit.graph.model import DType, Member, Opaque, Symbol
 
 
@@ -39,7 +40,7 @@ class Names:
                 return DType(value.name, live=value)
         elif callable(value) and (found := self._lookup(value)) is not None:
             return found
-        text = " ".join(_text(value).split())
+        text = printable.clean(" ".join(_text(value).split()))
         return Opaque(self.symbol(type(value)).name, text, live=value)
 
     def _lookup(self, thing: Any) -> Symbol | None:

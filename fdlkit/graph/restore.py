@@ -10,7 +10,7 @@ import fiddle as fdl
 from fiddle import tagging
 
 from fdlkit.errors import UserError
-from fdlkit.graph import fiddle_internals, paths, walk
+from fdlkit.graph import fiddle_internals, origins, paths, walk
 from fdlkit.graph.model import UNKNOWN, DType, Graph, Leaf, Link, Member, Node, Symbol
 from fdlkit.graph.places import Places
 from fdlkit.graph.references import Reference
@@ -26,16 +26,18 @@ _CLASSES: dict[str, type[fdl.Buildable]] = {
 }
 
 
-def restore(graph: Graph, resolve: Resolve | None = None) -> Any:
+def restore(graph: Graph, resolve: Resolve | None = None, *, source: str = "") -> Any:
     """The config that a graph was taken of: equal to it, sharing what it shared.
 
     Args:
       graph: The graph.
       resolve: Looks up symbols, enum members and dtypes that were read from text.
         What a snapshot took from a living config needs no looking up.
+      source: The file that the graph was read from, if it is to be known as what
+        wrote the values.
 
     Returns:
-      A new config. Its history is empty.
+      A new config. Its history is empty, or says of each value that `source` wrote it.
 
     Raises:
       UserError: `resolve` refuses a name, or it is needed and missing.
@@ -43,8 +45,14 @@ def restore(graph: Graph, resolve: Resolve | None = None) -> Any:
     if isinstance(graph.root, Leaf):
         return _live(graph.root.value, resolve)
     made: dict[int, Any] = {}
+    written: list[fdl.Buildable] = []
     for number in sorted(Places(graph).order):  # everything after what is below it
-        made[number] = _make(graph.nodes[number], made, resolve)
+        value = made[number] = _make(graph.nodes[number], made, resolve)
+        if source and isinstance(value, fdl.Buildable):
+            written.append(value)
+    with origins.written_by(source):
+        for node in written:
+            fiddle_internals.record_all(node)
     return made[graph.root.node]
 
 

@@ -188,7 +188,7 @@ class _Camera:
         named = self._names.symbol(fdl.get_callable(value))
         if kind == "reference":
             given = tuple(Argument(key, self._form(child)) for key, child in children)
-            return Node(kind, given, named)
+            return Node(kind, given, named, origin=origins.made(value))
         blank = self._blank(value)
         values = dict(children)
         hidden = blank.hidden - values.keys()
@@ -201,7 +201,7 @@ class _Camera:
         for key in keys:
             argument = blank.arguments.get(key) or Argument(key, None)
             arguments.append(self._filled(argument, value, values))
-        return Node(kind, tuple(arguments), named, own)
+        return Node(kind, tuple(arguments), named, own, origin=origins.made(value))
 
     def _filled(
         self, unset: Argument, node: fdl.Buildable, values: dict[PathKey, Any]

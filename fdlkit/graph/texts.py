@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import numbers
+from collections.abc import Callable
 from typing import Any
 
 from fdlkit.graph import paths
@@ -38,9 +39,19 @@ def leaf(value: Leaf) -> str:
     return held.text if isinstance(held, Opaque) else repr(held)
 
 
-def inline(graph: Graph, value: GraphValue) -> str | None:
-    """A leaf, a reference, or containers of them; None if there is a node in it."""
-    return _inline(graph, value, _LEVELS)
+# What to write for a reference: its node, and the node or container that holds it.
+Follow = Callable[[int, int], str]
+
+
+def inline(graph: Graph, value: GraphValue, follow: Follow | None = None) -> str | None:
+    """A leaf, a reference, or containers of them; None if there is a node in it.
+
+    Args:
+      graph: The graph that the value is in.
+      value: The value. If `follow` is given it is no reference itself.
+      follow: Writes a reference inside a container; unless given, as it was spelt.
+    """
+    return _inline(graph, value, _LEVELS, follow)
 
 
 def brief(graph: Graph, value: GraphValue) -> str:
@@ -76,6 +87,15 @@ def of_built(value: Any) -> str | None:
 _PLAIN = (type(None), str, bytes, numbers.Number, enum.Enum)
 
 
+def default(graph: Graph, value: GraphValue) -> str:
+    """A default: a function by its name, since its address changes from run to run."""
+    if isinstance(value, Leaf) and isinstance(value.value, Opaque):
+        name = getattr(value.value.live, "__qualname__", None)
+        if isinstance(name, str):
+            return name.replace(".<locals>", "")
+    return brief(graph, value)
+
+
 def called(node: Node) -> str:
     """`Transformer`, `partial Transformer`: what a Buildable calls, and how."""
     assert node.callable is not None
@@ -87,19 +107,25 @@ def called(node: Node) -> str:
     return f"{how}{node.callable.short}"
 
 
-def _inline(graph: Graph, value: GraphValue, levels: int) -> str | None:
+def _inline(
+    graph: Graph,
+    value: GraphValue,
+    levels: int,
+    follow: Follow | None,
+    holder: int = 0,
+) -> str | None:
     if isinstance(value, Leaf):
         return leaf(value)
     node = graph.nodes[value.node]
     if node.kind == "reference":
-        return spell(graph, value.node)
+        return follow(value.node, holder) if follow else spell(graph, value.node)
     if node.is_buildable or node.kind == "custom" or levels == 0:
         return None
     length, is_nested = 0, False
     parts = []
     for argument in node.arguments:
         assert argument.value is not None
-        text = _inline(graph, argument.value, levels - 1)
+        text = _inline(graph, argument.value, levels - 1, follow, value.node)
         if text is None:
             return None
         if "dict" in node.kind:

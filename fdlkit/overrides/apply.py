@@ -11,6 +11,7 @@ import fiddle as fdl
 
 from fdlkit.errors import UserError
 from fdlkit.graph import copying, origins
+from fdlkit.graph.model import Cause
 from fdlkit.overrides import edits, fiddlers, tags
 from fdlkit.overrides.problems import BadTextError, quoted_lines
 from fdlkit.overrides.symbols import Scope
@@ -64,9 +65,9 @@ def apply(
     scope = Scope(() if module is None else (module,))
     notes: list[str] = []
     problems: list[str] = []
-    for override in overrides:
+    for number, override in enumerate(overrides, 1):
         try:
-            notes += _apply_one(changed, override, scope)
+            notes += _apply_one(changed, override, number, scope)
         except BadTextError as problem:
             lines = quoted_lines(problem, override.prefix, override.text)
             # Whoever prints the error says so of its first line only.
@@ -76,9 +77,13 @@ def apply(
     return changed, tuple(notes)
 
 
-def _apply_one(cfg: fdl.Buildable, override: Override, scope: Scope) -> list[str]:
+def _apply_one(
+    cfg: fdl.Buildable, override: Override, number: int, scope: Scope
+) -> list[str]:
+    flag = override.prefix.removesuffix("=")
     if override.kind == "fiddler":  # its own lines are what wrote the values
-        return fiddlers.apply(cfg, override.text, scope)
-    with origins.written_by(override.prefix.removesuffix("=")):
+        with origins.written_by_lines(Cause(flag, number, override.text)):
+            return fiddlers.apply(cfg, override.text, scope)
+    with origins.written_by(flag, number, override.text):
         edit = tags.apply if override.kind == "tag" else edits.apply
         return edit(cfg, override.text, scope)

@@ -16,6 +16,7 @@ Operator = Literal["=", "+=", "*=", "~"]
 _BRACKET = r"""\[(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\]'"])*\]"""
 _PIECE = re.compile(rf"{_BRACKET}|\*\*|\.\.\.|\.|[^.\[\]=*+~\s]+")
 _OPERATOR = re.compile(r"\s*(\+=|\*=|=)")
+_FORMS = "a path looks like a.b, a[0], a.0, d['k'] or **.dropout"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,11 +76,29 @@ def parse(text: str) -> Assignment:
     return Assignment(steps, operator, text[match.end() :], match.end())
 
 
+def parse_path(text: str) -> tuple[Step, ...]:
+    """Takes a path alone apart; no steps for the root, `<root>` or the empty text.
+
+    Raises:
+      BadTextError: The text is no path.
+    """
+    if text in ("", paths.ROOT):
+        return ()
+    steps, position = _steps(text, 0)
+    if steps and position == len(text):
+        return steps
+    raise BadTextError(
+        f"{quote(text)} is not a path",
+        (position, max(len(text), position + 1)),
+        more=(_FORMS,),
+    )
+
+
 def _not_an_override(text: str, position: int) -> BadTextError:
     return BadTextError(
         f"{quote(text)} is not written like PATH=VALUE",
         (position, max(len(text), position + 1)),
-        more=("a path looks like a.b, a[0], a.0, d['k'] or **.dropout",),
+        more=(_FORMS,),
     )
 
 

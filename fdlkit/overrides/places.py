@@ -9,10 +9,20 @@ from collections.abc import Iterator
 from typing import Any
 
 import fiddle as fdl
+from fiddle import history
 from fiddle.experimental import auto_config
 
 from fdlkit import suggest
-from fdlkit.graph import fiddle_internals, names, paths, references, signatures, walk
+from fdlkit.graph import (
+    fiddle_internals,
+    names,
+    origins,
+    pasts,
+    paths,
+    references,
+    signatures,
+    walk,
+)
 from fdlkit.overrides import hints
 from fdlkit.overrides.pieces import Step
 from fdlkit.overrides.problems import BadTextError, listing, quote
@@ -82,9 +92,13 @@ class Place:
             kind: Any = type(holder)
             new = kind(elements) if kind is tuple else kind(*elements)
             assert self.above is not None  # the root is a node
-            self.above.set(new)
+            with history.suspend_tracking():  # the other elements are as they were
+                self.above.set(new)
+            self._record(value)
         else:
+            self._settle()
             holder[self.key] = value
+            self._record(value)
 
     def unset(self) -> None:
         """Takes the value away; what is not set stays so."""
@@ -96,8 +110,37 @@ class Place:
             assert self.above is not None
             index = self.key % len(self.holder)
             self.above.set(self.holder[:index] + self.holder[index + 1 :])
-        else:
+        elif isinstance(self.holder, list):
+            assert self.above is not None
+            self._settle()
             del self.holder[self.key]
+            # Those behind it have moved up.
+            self.above._record(pasts.copy_containers(self.holder))
+        else:
+            if isinstance(self.holder, dict):
+                self._settle()
+                self._record(history.DELETED)
+            del self.holder[self.key]
+
+    def _record(self, value: Any) -> None:
+        """Notes who wrote here where the argument that holds it all notes writes."""
+        owner, keys = self._owner()
+        origins.record(owner.holder, owner.key, keys, value)
+
+    def _settle(self) -> None:
+        """Keeps what was written before from changing with what is changed in place."""
+        owner, _ = self._owner()
+        pasts.settle(owner.holder, owner.key)
+
+    def _owner(self) -> tuple[Place, list[paths.PathKey]]:
+        """The argument whose value this is a part of, and the way from that value."""
+        place = self
+        keys: list[paths.PathKey] = []
+        while not isinstance(place.holder, fdl.Buildable):
+            keys.insert(0, place.path[-1])
+            assert place.above is not None
+            place = place.above
+        return place, keys
 
 
 def callable_name(node: fdl.Buildable) -> str:
@@ -123,21 +166,25 @@ def find(root: fdl.Buildable, steps: tuple[Step, ...]) -> list[Place]:
     above: Place | None = None
     if first_glob > 0:
         above = _follow(root, None, steps[:first_glob], root)
-        start = _enter(above, steps[first_glob - 1])
+        start = enter(above, steps[first_glob - 1])
     return _everywhere(root, start, above, steps[first_glob], steps[first_glob + 1 :])
 
 
 def _follow(
     holder: Any, above: Place | None, steps: tuple[Step, ...], root: fdl.Buildable
 ) -> Place:
-    place = _place(holder, above, steps[0], root)
+    place = step_to(holder, above, steps[0], root)
     for previous, step in itertools.pairwise(steps):
-        place = _place(_enter(place, previous), place, step, root)
+        place = step_to(enter(place, previous), place, step, root)
     return place
 
 
-def _enter(place: Place, step: Step) -> Any:
-    """What stands at a place that the path goes on from; a default is written down."""
+def enter(place: Place, step: Step) -> Any:
+    """What stands at a place that the path goes on from; a default is written down.
+
+    Raises:
+      BadTextError: Nothing stands there, or a reference.
+    """
     value = place.get()
     if value is MISSING:
         value = _as_node(place.get_or_default())
@@ -161,10 +208,21 @@ def _source_hint(reference: references.Reference) -> str:
     return f"set {paths.format(target.path)} instead, which it stands for"
 
 
-def _place(holder: Any, above: Place | None, step: Step, root: fdl.Buildable) -> Place:
+def step_to(holder: Any, above: Place | None, step: Step, root: fdl.Buildable) -> Place:
+    """The place that one step leads to.
+
+    Args:
+      holder: The node or container that the step is taken from.
+      above: The place where it stands; None if it is the root.
+      step: The step.
+      root: The whole config, in which a name is looked for that is not here.
+
+    Raises:
+      BadTextError: There is no such place.
+    """
     path = () if above is None else above.path
     key = step.key
-    assert key is not None  # `find` has taken the globs out
+    assert key is not None  # only `find` knows globs
     if isinstance(holder, fdl.Buildable):
         return _argument(holder, above, step, root)
     if isinstance(holder, dict):

@@ -25,7 +25,7 @@ from fdlkit.serialize.reading import read
 Held = Symbol | Member | DType
 
 
-def loads(text: str, allow: Collection[str] = ()) -> Any:
+def loads(text: str, allow: Collection[str] = (), *, source: str = "") -> Any:
     """The config that `dumps` wrote.
 
     Args:
@@ -33,6 +33,8 @@ def loads(text: str, allow: Collection[str] = ()) -> Any:
       allow: Modules whose functions and classes may be used besides those that
         fdlkit lists: `["experiments.lm"]`. Exact names; neither a module's submodules
         nor what it imports from elsewhere are allowed with it.
+      source: The file that the text is from. JSON keeps no history; with this, each
+        value is known to have come from that file.
 
     Returns:
       A new config. Nothing in it has been called.
@@ -50,7 +52,7 @@ def loads(text: str, allow: Collection[str] = ()) -> Any:
             flags = ", ".join(f"--allow={name}" for name in sorted(lookup.refused))
             lines.append(f"allow a module of your own with --allow=PKG.MOD: {flags}")
         raise UserError("this JSON cannot be loaded", *lines)
-    return restore(graph, lookup.resolve)
+    return restore(graph, lookup.resolve, source=source)
 
 
 # Of what is wrong in many places, how many are listed.

@@ -15,7 +15,7 @@ from fiddle.experimental import auto_config
 
 from fdlkit import suggest, tracebacks
 from fdlkit.errors import UserError
-from fdlkit.graph import signatures
+from fdlkit.graph import origins, signatures
 from fdlkit.graph.model import Graph
 from fdlkit.overrides import symbols, syntax, values
 from fdlkit.overrides.problems import BadTextError, quoted_lines
@@ -122,7 +122,7 @@ def _load_json(spelt: spelling.Spelling, allow: Sequence[str]) -> LoadedTarget:
         # As for `pkg.mod:fn`: what the user allows may stand in the current folder.
         modules.make_importable(pathlib.Path.cwd())
     with _naming(path):
-        cfg = loading.loads(text, allow=allow)
+        cfg = loading.loads(text, allow=allow, source=str(path.resolve()))
     if not isinstance(cfg, fdl.Buildable):
         raise UserError(f"{path} holds a {type(cfg).__name__}, not a config")
     return LoadedTarget(spelt.text, cfg, None, path.resolve(), "", text)
@@ -241,7 +241,8 @@ def _call(
     if auto_config.is_auto_config(function):
         make = function.as_buildable
     try:
-        cfg = make(**given)
+        with origins.written_by_lines():
+            cfg = make(**given)
     except UserError:
         raise
     except (Exception, SystemExit) as error:

@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Literal
 
-from fdlkit.graph import paths, texts
+from fdlkit import printable
+from fdlkit.graph import origins, paths, texts
 from fdlkit.graph.faults import BrokenReferenceError
 from fdlkit.graph.model import (
     UNKNOWN,
@@ -15,7 +16,6 @@ from fdlkit.graph.model import (
     Leaf,
     Link,
     Node,
-    Opaque,
     Value,
 )
 from fdlkit.graph.places import Places
@@ -26,6 +26,9 @@ Kind = Literal["node", "leaf", "default", "unset", "reference", "repeat"]
 
 # Longer types (unions of whatever an array may be) are cut at this length.
 _MAX_TYPE = 40
+
+# Values that reach further do not push the column of the origins away.
+_MAX_COLUMN = 72
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +47,8 @@ class Row:
       tags: Short names of the tags.
       kind: What kind of row it is.
       is_cut: Whether the depth limit hides what is below.
+      origin: Who wrote the value, as seen from the current folder; of a node in a
+        container, who made it. Empty if it is not known, or nothing is set.
     """
 
     path: str
@@ -56,6 +61,7 @@ class Row:
     tags: tuple[str, ...]
     kind: Kind
     is_cut: bool
+    origin: str = ""
 
 
 def tree(graph: Graph, *, depth: int | None = None, defaults: bool = True) -> list[Row]:
@@ -71,7 +77,11 @@ def tree(graph: Graph, *, depth: int | None = None, defaults: bool = True) -> li
 
 
 def render(
-    rows: Iterable[Row], *, color: bool = False, width: int | None = None
+    rows: Iterable[Row],
+    *,
+    color: bool = False,
+    width: int | None = None,
+    where: bool = False,
 ) -> str:
     """The rows as text, a line each.
 
@@ -80,12 +90,19 @@ def render(
       color: Whether to use terminal colours. They change nothing else.
       width: The longest line; types are left out and values cut to fit. None for
         whole lines.
+      where: Whether to say at the end of a line who wrote the value.
     """
+    rows = list(rows)
     lines = []
-    for row in rows:
+    told = [_origin(row, width) if where else "" for row in rows]
+    column = _origin_column(rows, told, width)
+    for row, origin in zip(rows, told, strict=True):
         pieces = _pieces(row)
         if width is not None:
-            pieces = _fitted(pieces, width)
+            pieces = _fitted(pieces, width - (len(origin) + 2 if origin else 0))
+        if origin:
+            gap = max(column - _length(pieces), 2)
+            pieces.append(("dim", f"{' ' * gap}{origin}"))
         styled = (
             f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if color and style else text
             for style, text in pieces
@@ -195,23 +212,22 @@ class _Tree:
             tags=tuple(tag.short for tag in argument.tags) if argument else (),
             kind=kind,
             is_cut=is_cut,
+            origin=self._origin(argument, value),
         )
         return row, expanded
 
+    def _origin(self, argument: Argument | None, value: Value | None) -> str:
+        origin = None if argument is None else argument.origin
+        if origin is None and (node := self._graph.node(value)) is not None:
+            origin = node.origin
+        return "" if value is None or origin is None else origins.short(origin)
+
     def _unset(self, argument: Argument) -> tuple[Kind, str]:
         if argument.default is not None:
-            return "default", self._default(argument.default)
+            return "default", texts.default(self._graph, argument.default)
         if argument.factory is not None:
             return "default", f"{argument.factory.short}()"
         return "unset", ""
-
-    def _default(self, value: Value) -> str:
-        # A function in a default shows its address, which changes from run to run.
-        if isinstance(value, Leaf) and isinstance(value.value, Opaque):
-            name = getattr(value.value.live, "__qualname__", None)
-            if isinstance(name, str):
-                return name.replace(".<locals>", "")
-        return texts.brief(self._graph, value)
 
     def _mark(self, number: int, node: Node) -> tuple[str, bool]:
         if len(self._places.holders[number]) < 2 or node.kind == "reference":
@@ -296,7 +312,25 @@ def _pieces(row: Row) -> list[_Piece]:
             ("dim", "  (default)" if row.kind == "default" else "  (not set)")
         )
     pieces += [("tag", f" #{tag}") for tag in row.tags]
-    return pieces
+    return [(style, printable.clean(text)) for style, text in pieces]
+
+
+def _origin(row: Row, width: int | None) -> str:
+    """Who wrote the value; in a narrow line, the end of it."""
+    if width is None or len(row.origin) <= width // 2:
+        return row.origin
+    return f"…{row.origin[1 - width // 2 :]}"
+
+
+def _origin_column(rows: list[Row], told: list[str], width: int | None) -> int:
+    """Where origins begin: behind all values, but for those that are far too long."""
+    room = _MAX_COLUMN
+    if width is not None:
+        room = min(room, width - max(map(len, told), default=0) - 2)
+    lengths = [
+        _length(_pieces(row)) for row, who in zip(rows, told, strict=True) if who
+    ]
+    return max((length for length in lengths if length <= room), default=0) + 2
 
 
 def _fitted(pieces: list[_Piece], width: int) -> list[_Piece]:

@@ -67,6 +67,7 @@ def test_help_and_listing_load_neither_fiddle_nor_jax_nor_libcst(file):
 import sys
 from fdlkit.cli.main import main
 for argv in (["--help"], ["show", "--help"], ["train", "--help"], ["data", "--help"],
+             ["explain", "--help"],
              ["show", {str(file)!r}]):
     assert main(argv) == 0, argv
     loaded = {{"fiddle", "jax", "libcst", "flax", "optax"}} & set(sys.modules)
@@ -112,8 +113,12 @@ def test_every_verb_has_its_help(verb, capsys):
     [
         (["shwo"], "  did you mean 'show'?"),
         (["trian", "x"], "  did you mean 'train'?"),
-        (["--verbose"], "  verbs: show, train, data"),
+        (["--verbose"], "  verbs: show, explain, train, data"),
         (["show"], "  usage: fdlkit show TARGET [flags]"),
+        (["explain"], "  usage: fdlkit explain TARGET PATH [flags]"),
+        (["explain", "x"], "  fdlkit explain x PATH"),
+        (["explain", "x", "a", "b"], "  usage: fdlkit explain TARGET PATH [flags]"),
+        (["show", "x.py", "--where"], "  fdlkit show x.py    lists its configs"),
         (["train", "x"], "  fdlkit train x --workdir=DIR"),
         (["train", "x", "--workdir=w", "--fesh"], "  did you mean '--fresh'?"),
         (["data", "no_such.py:base"], "error: no file no_such.py"),

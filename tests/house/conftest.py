@@ -17,7 +17,7 @@ WINGS = {
     **dict.fromkeys(
         ("view", "diff", "overrides", "serialize", "targets", "graph"), "config"
     ),
-    **dict.fromkeys(("errors", "suggest", "tracebacks"), "common"),
+    **dict.fromkeys(("errors", "printable", "suggest", "tracebacks"), "common"),
     "": "face",
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import pathlib
 import re
+import sys
 from typing import Any
 
 import fiddle as fdl
@@ -14,6 +15,7 @@ from fiddle import tagging
 
 from fdlkit.graph.references import ref
 from fdlkit.graph.snapshot import snapshot
+from fdlkit.overrides.apply import Override, apply
 from fdlkit.serialize.reading import read
 from fdlkit.serialize.writing import dumps
 from fdlkit.view.tree import render, tree
@@ -153,3 +155,31 @@ def test_depth_and_diamonds_cost_their_node_count():
 def test_a_plain_value_is_a_row():
     assert render(tree(snapshot(3))) == "3\n"
     assert render(tree(snapshot([]))) == "[]\n"
+
+
+@pytest.mark.parametrize(("name", "width"), [("where", None), ("where_narrow", 60)])
+def test_who_wrote_a_value_stands_at_the_end_of_its_line(name, width, monkeypatch):
+    config, _ = apply(
+        experiment(),
+        [
+            Override("set", "model.hidden=32"),
+            Override("set", "extra.names[0]=z"),
+            Override("set", "model.output=Box"),
+        ],
+        sys.modules[__name__],
+    )
+    monkeypatch.chdir(GOLDEN.parent)
+    rows = tree(snapshot(config), defaults=False)
+    assert re.fullmatch(r"test_tree\.py:\d+", rows[0].origin)
+    rows = [  # the lines of this file move when it is worked on
+        dataclasses.replace(row, origin=re.sub(r"\.py:\d+", ".py:N", row.origin))
+        for row in rows
+    ]
+    text = render(rows, where=True, width=width)
+    assert text == (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
+    if width is not None:
+        assert max(map(len, text.splitlines())) <= width
+
+
+def test_origins_are_not_shown_unasked():
+    assert "test_tree.py" not in render(tree(snapshot(experiment())))
