@@ -102,7 +102,7 @@ def _hop(
     is_default = _is_default(resolver, end)
     keys = path_of(resolver, end)
     path = paths.format(keys)
-    if _is_inside_default(resolver, end):  # where no path leads but the reference's own
+    if is_inside_default(resolver, end):  # where no path leads but the reference's own
         path = spell(graph, reference).removeprefix("ref(").removesuffix(")")
     origin = None if argument is None else argument.origin
     if origin is None and not is_default:
@@ -119,10 +119,10 @@ def _argument(graph: Graph, end: Found) -> Argument | None:
 def _is_default(resolver: Resolver, end: Found) -> bool:
     argument = _argument(resolver.graph, end)
     is_unset = argument is not None and argument.value is None
-    return is_unset or _is_inside_default(resolver, end)
+    return is_unset or is_inside_default(resolver, end)
 
 
-def _is_inside_default(resolver: Resolver, end: Found) -> bool:
+def is_inside_default(resolver: Resolver, end: Found) -> bool:
     """Whether only a default leads to what holds it."""
     holder = end.holder
     if holder is None or Link(holder) == resolver.graph.root:

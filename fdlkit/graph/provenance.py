@@ -127,7 +127,7 @@ class Explainer:
 
         Raises:
           BrokenReferenceError: Nowhere.
-          KeyError: It leads to a plain value, or is computed.
+          KeyError: It leads to a plain value or into a default, or is computed.
         """
         for _ in range(len(self._graph.nodes)):
             reached = self._reach(path)
@@ -144,6 +144,8 @@ class Explainer:
             # All lead to the same value, or the next line raises.
             self._resolver.value(link, holder)
             end = self._resolver.destinations(link, holder)[0]
+            if chains.is_inside_default(self._resolver, end):
+                break
             path = chains.path_of(self._resolver, end)
         raise KeyError(paths.format(path))
 
@@ -176,9 +178,9 @@ class Explainer:
 
         Args:
           path: The path, no reference on its way.
-          asked: As `Explanation` has them, like the other arguments.
-          followed: The same.
-          unset_above: The same.
+          asked: The path as it was asked for.
+          followed: The references that it was reached through.
+          unset_above: The defaults that it was reached through.
         """
         reached = self._reach(path)
         argument, value = reached.argument, reached.value
@@ -186,24 +188,12 @@ class Explainer:
         status, text, result = self._now(argument, value)
         hops: tuple[Hop, ...] = ()
         problem: tuple[str, ...] = ()
-        inner = self._graph.node(value)
-        if inner is not None and inner.kind == "reference":
-            assert isinstance(value, Link)
-            holder = reached.nodes[-1]
+        if isinstance(value, Link):
             try:
-                hops = chains.hops(self._resolver, value.node, holder, self._writer)
-                result = self._resolved(value.node, holder)
+                hops = self._hops(value, reached)
+                result = self._built(value, reached)
             except BrokenReferenceError as error:
-                problem, result = error.lines, None
-        elif inner is not None and inner.kind == "tagged_value":
-            held = inner.argument("value")
-            if held is not None and held.value is not None:
-                _, _, result = self._now(held, held.value)
-        elif isinstance(value, Link):
-            try:
-                result = texts.inline(self._graph, value, self._inside)
-            except BrokenReferenceError as error:
-                problem, result = error.lines, None
+                problem = error.lines
         found, count = self._paths(reached, path)
         return Explanation(
             asked=asked,
@@ -268,6 +258,23 @@ class Explainer:
         if isinstance(value, Link):
             return texts.brief(self._graph, value)
         return printable.clean(" ".join(repr(value).split()))
+
+    def _hops(self, value: Link, reached: _Reached) -> tuple[Hop, ...]:
+        if self._graph.nodes[value.node].kind != "reference":
+            return ()
+        holder = reached.nodes[-1]
+        return chains.hops(self._resolver, value.node, holder, self._writer)
+
+    def _built(self, value: Link, reached: _Reached) -> str | None:
+        """What a reference, a tagged value or a container is built to."""
+        node = self._graph.nodes[value.node]
+        if node.kind == "reference":
+            return self._resolved(value.node, reached.nodes[-1])
+        if node.kind == "tagged_value":
+            held = node.argument("value")
+            inner = None if held is None else held.value
+            return texts.leaf(inner) if isinstance(inner, Leaf) else None
+        return texts.inline(self._graph, value, self._inside)
 
     def _writer(self, path: Path) -> Origin | None:
         """Who wrote the value at a path last."""

@@ -114,7 +114,6 @@ class _Reader:
     ) -> list[_Candidate]:
         """What was put on the way at one argument of a node, oldest first."""
         key, rest = self._path[at], self._path[at + 1 :]
-        here = paths.format(self._path[: at + 1])
         found = []
         past = fiddle_internals.argument_history(node).get(key, ())  # type: ignore[arg-type]
         for entry in past:
@@ -124,13 +123,14 @@ class _Reader:
             if entry.kind is history.ChangeKind.UPDATE_TAGS:
                 if not rest:
                     tags = " ".join(sorted(f"#{tag.__name__}" for tag in new)) or "none"
-                    self._add(entry, "tags", here, tags)
+                    self._add(entry, "tags", paths.format(self._path), tags)
             elif not isinstance(new, origins.ElementWrite):
                 found.append(_Candidate(entry, new, at + 1))
             elif new.keys == rest[: len(new.keys)]:
                 found.append(_Candidate(entry, new.value, at + 1 + len(new.keys)))
             elif new.keys[: len(rest)] == rest:
-                self._put(entry, f"{here}{paths.relative(new.keys)}", new.value)
+                where = paths.format((*self._path[: at + 1], *new.keys))
+                self._put(entry, where, new.value)
         return found
 
     def _tell(self, candidates: list[_Candidate], until: float) -> None:
