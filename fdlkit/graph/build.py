@@ -13,8 +13,8 @@ from fdlkit.graph import (
     fiddle_internals,
     origins,
     paths,
+    reprs,
     tasks,
-    texts,
     walk,
 )
 from fdlkit.graph.model import (
@@ -241,8 +241,8 @@ class _Builder(Resolver):
         if inner is not None and inner.kind != "reference" and inner.is_buildable:
             assert inner.callable is not None
             return f"{inner.callable.short}(...)"
-        if inner is not None and (short := texts.of_built(value)) is not None:
-            return short
+        if inner is not None and not reprs.is_short(value):
+            return f"{type(value).__qualname__}(...)"
         if isinstance(argument.value, Leaf):
             held = argument.value.value
             if isinstance(held, Symbol):

@@ -12,7 +12,15 @@ import fiddle as fdl
 from fiddle.experimental import auto_config
 
 from fdlkit import suggest
-from fdlkit.graph import fiddle_internals, names, paths, references, signatures, walk
+from fdlkit.graph import (
+    fiddle_internals,
+    names,
+    paths,
+    references,
+    reprs,
+    signatures,
+    walk,
+)
 from fdlkit.overrides import hints
 from fdlkit.overrides.pieces import Step
 from fdlkit.overrides.problems import BadTextError, listing, quote
@@ -327,11 +335,21 @@ def _nodes(
 
 def every_path(root: fdl.Buildable) -> list[str]:
     """The path of every parameter of every node, set or not, shallow ones first."""
-    found = [
-        paths.format((*(() if place is None else place.path), name))
-        for node, place in nodes(root)
-        for name in signatures.parameters(fdl.get_callable(node))
-    ]
+    found = []
+    met = list(nodes(root))
+    texts: dict[int, str] = {}  # by the id of a place; each continues the one above
+    for node, place in met:
+        way = []
+        at = place
+        while at is not None and id(at) not in texts:
+            way.append(at)
+            at = at.above
+        for below in reversed(way):
+            above = "" if below.above is None else texts[id(below.above)]
+            texts[id(below)] = above + paths.relative(below.path[-1:])
+        text = "" if place is None else texts[id(place)]
+        for name in signatures.parameters(fdl.get_callable(node)):
+            found.append(f"{text}.{name}".removeprefix("."))
     return sorted(found, key=lambda path: path.count("."))
 
 
@@ -370,5 +388,5 @@ def _spelt(key: Any) -> str:
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    text = reprs.text(value)
     return f"{text if len(text) < 30 else text[:29] + '…'} ({type(value).__name__})"

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Literal
 
-from fdlkit.graph import paths, texts
+from fdlkit.graph import paths, reprs, texts
 from fdlkit.graph.faults import BrokenReferenceError
 from fdlkit.graph.model import (
     UNKNOWN,
@@ -264,7 +264,7 @@ class _Tree:
             node = self._graph.nodes[value.node]
             mark = self._marks.get(value.node)
             return self._name(node) + (f" *{mark}" if mark else "")
-        return " ".join(repr(value).split())
+        return reprs.text(value)
 
 
 # A piece of a line: a style, and a text.
