@@ -15,7 +15,6 @@ from fdlkit.graph import (
     origins,
     paths,
     tasks,
-    texts,
     walk,
 )
 from fdlkit.graph.model import (
@@ -237,8 +236,6 @@ class _Builder(Resolver):
         if inner is not None and inner.kind != "reference" and inner.is_buildable:
             assert inner.callable is not None
             return f"{inner.callable.short}(...)"
-        if inner is not None and (short := texts.of_built(value)) is not None:
-            return short
         if isinstance(argument.value, Leaf):
             held = argument.value.value
             if isinstance(held, Symbol):

@@ -7,7 +7,7 @@ from typing import Any
 
 from fdlkit import suggest
 from fdlkit.errors import UserError
-from fdlkit.graph import paths, texts
+from fdlkit.graph import paths, reprs
 from fdlkit.graph.model import Argument, Graph, Leaf, Link, Node, Value
 from fdlkit.graph.paths import Path, PathKey
 from fdlkit.graph.places import Places
@@ -113,7 +113,7 @@ class Faults:
             where = paths.brief(self._path_of(at))
             return BrokenReferenceError(
                 f"reference leads nowhere: {position}",
-                f"  {where} is {at.value.live!r}, which has nothing in it",
+                f"  {where} is {reprs.text(at.value.live)}, which has nothing in it",
             )
         assert isinstance(at.value, Link)
         where = self._places.describe(at.value.node)
@@ -200,7 +200,7 @@ def find_argument(node: Node, key: PathKey) -> Argument | None:
 def _shown(value: Any) -> str:
     if isinstance(value, Link):
         return f"node {value.node}"
-    text = texts.of_built(value) or repr(value)
+    text = reprs.text(value)
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 

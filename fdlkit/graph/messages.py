@@ -11,6 +11,7 @@ from typing import Any
 
 from fdlkit import printable
 from fdlkit.errors import UserError
+from fdlkit.graph import reprs
 
 _MAX_LINES = 6
 _MAX_LINE = 400
@@ -52,8 +53,9 @@ class _Brief(reprlib.Repr):
     def __init__(self) -> None:
         super().__init__()
         self.maxlevel = 4
-        self.maxlist = self.maxtuple = self.maxdict = _MAX_VALUE
-        self.maxset = self.maxfrozenset = self.maxdeque = self.maxarray = _MAX_VALUE
+        most = _MAX_VALUE // 3  # `1, ` is the shortest element
+        self.maxlist = self.maxtuple = self.maxdict = most
+        self.maxset = self.maxfrozenset = self.maxdeque = self.maxarray = most
         self.maxstring = self.maxlong = self.maxother = 2 * _MAX_VALUE
 
     def repr_dict(self, x: dict[Any, Any], level: int) -> str:
@@ -75,8 +77,8 @@ class _Brief(reprlib.Repr):
         return repr(x[: self.maxstring])
 
     def repr_instance(self, x: Any, level: int) -> str:
-        """An object's own `repr`, whole; errors are for whoever asked."""
-        return repr(x)
+        """An object's own `repr`, unless that is endless; errors are for the asker."""
+        return repr(x) if reprs.is_short(x) else f"{type(x).__qualname__}(...)"
 
 
 _BRIEF = _Brief()

@@ -7,7 +7,7 @@ import inspect
 import sys
 from typing import Any
 
-from fdlkit import printable
+from fdlkit.graph import reprs
 from fdlkit.graph.model import DType, Member, Opaque, Symbol
 
 
@@ -40,8 +40,7 @@ class Names:
                 return DType(value.name, live=value)
         elif callable(value) and (found := self._lookup(value)) is not None:
             return found
-        text = printable.clean(" ".join(_text(value).split()))
-        return Opaque(self.symbol(type(value)).name, text, live=value)
+        return Opaque(self.symbol(type(value)).name, reprs.text(value), live=value)
 
     def _lookup(self, thing: Any) -> Symbol | None:
         known = self._found.get(id(thing))
@@ -121,10 +120,3 @@ def _modules(module: str, qualname: str) -> list[str]:
         )
         found.append(module)
     return found
-
-
-def _text(value: Any) -> str:
-    try:
-        return repr(value)
-    except Exception:  # noqa: BLE001 - a broken __repr__ must not hide where the value stands
-        return f"<{type(value).__qualname__}>"

@@ -134,4 +134,9 @@ def relative(path: Path) -> str:
 
 def bracket(key: int | Key) -> str:
     """Writes one key that stands in brackets: `[0]`, `['k']`."""
-    return f"[{key.value!r}]" if isinstance(key, Key) else f"[{key}]"
+    if not isinstance(key, Key):
+        return f"[{key}]"
+    try:
+        return f"[{key.value!r}]"
+    except RecursionError:  # a tuple of a thousand levels
+        return "[(…)]"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from fdlkit.graph import paths, tasks
+from fdlkit.graph import paths, reprs, tasks
 from fdlkit.graph.faults import BrokenReferenceError, Faults, Found, find_argument
 from fdlkit.graph.model import UNKNOWN, Graph, Leaf, Link, Node, Value
 from fdlkit.graph.paths import Path, PathKey
@@ -145,7 +145,7 @@ class Resolver:
             raise BrokenReferenceError(
                 f"cannot compute {at}",
                 f"  {type(error).__name__}: {error}",
-                f"  {' and '.join(repr(side) for side in sides)}",
+                f"  {' and '.join(map(reprs.text, sides))}",
             ) from error
 
     def _where(self, number: int, holder: int) -> tasks.Task[Where]:

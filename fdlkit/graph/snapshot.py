@@ -17,6 +17,7 @@ from fdlkit.graph import (
     names,
     origins,
     paths,
+    ranks,
     signatures,
     walk,
 )
@@ -135,19 +136,9 @@ class _Camera:
 
     def _children(self, value: Any) -> list[tuple[PathKey, Any]]:
         if type(value) in (set, frozenset):
-            return list(enumerate(sorted(value, key=self._rank)))
+            leaf = self._names.leaf
+            return list(enumerate(sorted(value, key=lambda e: ranks.rank(e, leaf))))
         return walk.children(value)
-
-    def _rank(self, element: Any) -> tuple[str, float, str]:
-        """Puts the elements of a set into an order that every process agrees on."""
-        kind = type(element).__qualname__
-        if type(element) in (int, float, bool) and element == element:
-            return kind, element, ""
-        if isinstance(element, tuple):
-            return kind, 0, repr([self._rank(part) for part in element])
-        if isinstance(element, frozenset):
-            return kind, 0, repr(sorted(self._rank(part) for part in element))
-        return kind, 0, repr(self._names.leaf(element))
 
     def _node(self, value: Any, children: list[tuple[PathKey, Any]]) -> Value:
         if isinstance(value, fdl.Buildable):

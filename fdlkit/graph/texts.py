@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import enum
-import numbers
 from collections.abc import Callable
-from typing import Any
 
 from fdlkit.graph import paths
 from fdlkit.graph.model import DType, Graph, Leaf, Link, Member, Node, Opaque, Symbol
@@ -67,26 +64,6 @@ def brief(graph: Graph, value: GraphValue) -> str:
     return f"{opening}{len(node.arguments)} elements{closing}"
 
 
-def of_built(value: Any) -> str | None:
-    """`Transformer(...)`, `list of 3`; None for a plain value, of plain elements.
-
-    Those can be written out. What a constructor made may take a page, or for ever: it
-    may be a diamond of many levels.
-    """
-    kind = type(value)
-    if isinstance(value, _PLAIN) or isinstance(getattr(value, "__name__", None), str):
-        return None  # a function or a class, also one of a library's own kind
-    if kind not in (list, tuple, set, frozenset, dict):
-        return f"{kind.__qualname__}(...)"
-    elements = [*value, *value.values()] if kind is dict else value
-    if all(isinstance(element, _PLAIN) for element in elements):
-        return None
-    return f"{kind.__qualname__} of {len(value)}"
-
-
-_PLAIN = (type(None), str, bytes, numbers.Number, enum.Enum)
-
-
 def default(graph: Graph, value: GraphValue) -> str:
     """A default: a function by its name, since its address changes from run to run."""
     if isinstance(value, Leaf) and isinstance(value.value, Opaque):
@@ -129,7 +106,8 @@ def _inline(
         if text is None:
             return None
         if "dict" in node.kind:
-            text = f"{paths.to_dict_key(argument.key)!r}: {text}"
+            assert not isinstance(argument.key, str)
+            text = f"{paths.bracket(argument.key)[1:-1]}: {text}"
         elif node.kind == "namedtuple":
             text = f"{argument.key}={text}"
         parts.append(text)

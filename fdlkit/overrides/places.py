@@ -20,6 +20,7 @@ from fdlkit.graph import (
     pasts,
     paths,
     references,
+    reprs,
     signatures,
     walk,
 )
@@ -385,11 +386,21 @@ def _nodes(
 
 def every_path(root: fdl.Buildable) -> list[str]:
     """The path of every parameter of every node, set or not, shallow ones first."""
-    found = [
-        paths.format((*(() if place is None else place.path), name))
-        for node, place in nodes(root)
-        for name in signatures.parameters(fdl.get_callable(node))
-    ]
+    found = []
+    met = list(nodes(root))
+    texts: dict[int, str] = {}  # by the id of a place; each continues the one above
+    for node, place in met:
+        way = []
+        at = place
+        while at is not None and id(at) not in texts:
+            way.append(at)
+            at = at.above
+        for below in reversed(way):
+            above = "" if below.above is None else texts[id(below.above)]
+            texts[id(below)] = above + paths.relative(below.path[-1:])
+        text = "" if place is None else texts[id(place)]
+        for name in signatures.parameters(fdl.get_callable(node)):
+            found.append(f"{text}.{name}".removeprefix("."))
     return sorted(found, key=lambda path: path.count("."))
 
 
@@ -428,5 +439,5 @@ def _spelt(key: Any) -> str:
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    text = reprs.text(value)
     return f"{text if len(text) < 30 else text[:29] + '…'} ({type(value).__name__})"

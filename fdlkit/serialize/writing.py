@@ -25,6 +25,9 @@ from fdlkit.graph.snapshot import snapshot
 
 SCHEMA = "fdlkit.config/1"
 
+# Keys stand in the text where they are used, and JSON is read by recursion.
+_MAX_KEY_LEVELS = 50
+
 
 def dumps(config: Any) -> str:
     """A config (or its graph) as strict JSON, a line a node.
@@ -171,11 +174,13 @@ def _held(value: Value | None) -> Any:
 def _held_key(key: paths.PathKey) -> Any:
     if not isinstance(key, paths.Key) or not isinstance(key.value, tuple):
         return key.value if isinstance(key, paths.Key) else None
-    todo: list[Any] = list(key.value)
+    todo: list[tuple[Any, int]] = [(part, 1) for part in key.value]
     while todo:
-        part = todo.pop()
+        part, level = todo.pop()
+        if level > _MAX_KEY_LEVELS:
+            return Opaque("tuple", "a key nested too deeply for JSON", live=key.value)
         if type(part) is tuple:
-            todo += part
+            todo += [(inner, level + 1) for inner in part]
         elif part is not None and type(part) not in (bool, int, float, str, bytes):
             return Opaque(type(part).__qualname__, repr(part), live=part)
     return None

@@ -15,7 +15,7 @@ from fiddle.experimental import auto_config
 
 from fdlkit import suggest, tracebacks
 from fdlkit.errors import UserError
-from fdlkit.graph import origins, signatures
+from fdlkit.graph import origins, reprs, signatures
 from fdlkit.graph.model import Graph
 from fdlkit.overrides import symbols, syntax, values
 from fdlkit.overrides.problems import BadTextError, quoted_lines
@@ -258,5 +258,5 @@ def _call(
 
 
 def _short(value: Any) -> str:
-    text = " ".join(repr(value).split())
+    text = reprs.text(value)
     return f"{text if len(text) < 40 else text[:39] + '…'} ({type(value).__name__})"

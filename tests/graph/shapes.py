@@ -205,3 +205,8 @@ def _rooted(shape: Any) -> fdl.Config:
 def touch(cfg: fdl.Config) -> None:
     """A fiddler."""
     cfg.x = 99
+
+
+def build_diamond(levels: int) -> Box:
+    """A built diamond, whose `repr` has no end."""
+    return _doubled(Box(x=7), levels, lambda value: Box(value, value))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import fiddle as fdl
 import hypothesis
 import pytest
-from fiddle import tagging
+from fiddle import arg_factory, tagging
 
 from fdlkit.errors import UserError
 from fdlkit.graph import fiddle_internals
@@ -124,6 +124,22 @@ def test_an_arg_factory_makes_a_new_object_at_each_call():
     assert one["x"] is not two["x"] and one["x"].a + 1 == two["x"].a
     assert one["y"][0] is not two["y"][0] and one["y"][1] is two["y"][1]
     assert one["z"] is two["z"]
+
+
+def test_factories_by_position_are_called_as_fiddle_calls_them():
+    config = fdl.Partial(
+        collect,
+        fdl.ArgFactory(list),
+        5,
+        [fdl.ArgFactory(dict), 6],
+        y=1,
+        z=fdl.ArgFactory(Box, a=fdl.ArgFactory(list)),
+    )
+    ours, theirs = build(config), fdl.build(config)
+    assert ours(7, y=2) == theirs(7, y=2)
+    assert ours() == (([], 5, [{}, 6]), {"z": Box([]), "y": 1}) == theirs()
+    assert list(ours()[1]) == list(theirs()[1])
+    assert arg_factory.is_arg_factory_partial(ours)
 
 
 def test_a_partial_without_factories_is_a_plain_functools_partial():

@@ -254,3 +254,29 @@ def test_places_know_a_way_to_every_node():
     places = Places(graph)
     assert isinstance(graph.root, Link)
     assert max(len(places.path(number)) for number in places.order) == 1001
+
+
+def test_an_object_that_never_stops_showing_itself_is_cut_short():
+    built = shapes.build_diamond(30)
+    config = fdl.Config(Root, cfg=built, x=ref("cfg"))
+    assert "cfg = Box(...)" in render(tree(snapshot(config)))
+    with pytest.raises(BuildError) as failed:
+        build(fdl.Config(fail, a=[shapes.diamond("nodes")], x=ref("a")))
+    assert "a=[Root(...)]" in failed.value.lines[-1]
+    with pytest.raises(UserError, match=r"with nothing below it|built"):
+        apply(config, [Override("set", "cfg.a=1")], None)
+
+
+def test_deep_elements_of_sets_and_deep_keys_are_ordered_or_refused():
+    deep, diamond, key = (1,), frozenset(), (1,)
+    for _ in range(1000):
+        deep, key = (deep, 1), (key,)
+    for _ in range(30):
+        diamond = frozenset([(diamond, diamond)])
+    config = fdl.Config(Box, a={deep, 3, (2, "x"), diamond})
+    is_same = equal(loads(dumps(config), allow=[shapes.__name__]), copy(config))
+    assert is_same
+    config = fdl.Config(Box, a={key: 1})
+    assert len(render(tree(snapshot(config)))) < 500
+    with pytest.raises(UserError, match="a key nested too deeply"):
+        dumps(config)

@@ -1,0 +1,52 @@
+"""What values say of themselves, without waiting for ever for it.
+
+The `repr` of an object is that of all that it holds: a diamond of thirty levels, which
+any constructor can make of as many objects, takes a thousand million lines.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Iterable
+from typing import Any
+
+from fdlkit import printable
+
+# An object that holds more than this, counted wherever it is held, is not written out.
+_MAX_PARTS = 1000
+
+_CONTAINERS = (list, tuple, set, frozenset)
+
+
+def text(value: Any) -> str:
+    """The value's `repr` on one line; `Name(...)` for an endless one."""
+    try:
+        if not is_short(value):
+            return f"{type(value).__qualname__}(...)"
+        return printable.clean(" ".join(repr(value).split()))
+    except Exception:  # noqa: BLE001 - a broken __repr__ must not hide where the value stands
+        return f"<{type(value).__qualname__}>"
+
+
+def is_short(value: Any) -> bool:
+    """Whether what the value holds is little enough for all of it to be written."""
+    todo = [value]
+    for _ in range(_MAX_PARTS):
+        if not todo:
+            return True
+        todo += _held(todo.pop())
+    return not todo
+
+
+def _held(value: Any) -> Iterable[Any]:
+    if isinstance(value, _CONTAINERS):
+        return list(value)[: _MAX_PARTS + 1]
+    if isinstance(value, dict):
+        return list(value.values())[: _MAX_PARTS + 1]
+    if isinstance(value, type | types.ModuleType) or hasattr(value, "__name__"):
+        return ()  # its name says it all
+    if dataclasses.is_dataclass(value):
+        names = [field.name for field in dataclasses.fields(value) if field.repr]
+        return [getattr(value, name, None) for name in names]
+    return list(getattr(value, "__dict__", {}).values())
