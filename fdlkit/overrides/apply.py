@@ -11,7 +11,7 @@ import fiddle as fdl
 
 from fdlkit.errors import UserError
 from fdlkit.graph import copying, origins
-from fdlkit.overrides import edits, fiddlers, tags
+from fdlkit.overrides import edits, fiddlers, places, tags
 from fdlkit.overrides.problems import BadTextError, quoted_lines
 from fdlkit.overrides.symbols import Scope
 
@@ -61,6 +61,7 @@ def apply(
         told of, each with its reason.
     """
     changed = copying.copy(cfg)
+    places.name_arguments(changed)
     scope = Scope(() if module is None else (module,))
     notes: list[str] = []
     problems: list[str] = []
@@ -78,7 +79,9 @@ def apply(
 
 def _apply_one(cfg: fdl.Buildable, override: Override, scope: Scope) -> list[str]:
     if override.kind == "fiddler":  # its own lines are what wrote the values
-        return fiddlers.apply(cfg, override.text, scope)
+        notes = fiddlers.apply(cfg, override.text, scope)
+        places.name_arguments(cfg)
+        return notes
     with origins.written_by(override.prefix.removesuffix("=")):
         edit = tags.apply if override.kind == "tag" else edits.apply
         return edit(cfg, override.text, scope)

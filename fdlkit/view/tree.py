@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Literal
 
-from fdlkit.graph import paths, texts
+from fdlkit.graph import built, paths, texts
 from fdlkit.graph.faults import BrokenReferenceError
 from fdlkit.graph.model import (
     UNKNOWN,
@@ -22,7 +22,7 @@ from fdlkit.graph.paths import Path
 from fdlkit.graph.places import Places
 from fdlkit.graph.resolve import Resolver
 
-Kind = Literal["node", "leaf", "default", "unset", "reference", "repeat"]
+Kind = Literal["node", "leaf", "default", "unset", "reference", "repeat", "built"]
 
 
 # Longer types (unions of whatever an array may be) are cut at this length.
@@ -169,6 +169,8 @@ class _Tree:
             kind, text = self._unset(argument)
         elif isinstance(value, Leaf):
             kind, text = "leaf", texts.leaf(value)
+            if built.what(self._graph, value) is not None:
+                kind = "built"
         else:
             node = self._graph.nodes[value.node]
             mark, is_first = self._mark(value.node, node)
@@ -179,6 +181,8 @@ class _Tree:
                 result = self._result(value.node, item.holder)
             elif not is_first:
                 kind = "repeat"
+            elif built.what(self._graph, value) is not None:
+                kind = "built"
             elif self._is_one_line(value):
                 kind, text = "leaf", texts.inline(self._graph, value) or text
             else:
@@ -279,7 +283,9 @@ def _pieces(row: Row) -> list[_Piece]:
             pieces.append(("dim" if is_quiet else "", " = "))
     if row.mark:
         pieces.append(("mark", f"{row.mark} "))
-    style = {"node": "name", "reference": "reference", "leaf": ""}.get(row.kind, "dim")
+    style = {"node": "name", "reference": "reference", "leaf": "", "built": ""}.get(
+        row.kind, "dim"
+    )
     if row.value:
         pieces.append((style, row.value))
     if row.result:
@@ -290,6 +296,8 @@ def _pieces(row: Row) -> list[_Piece]:
         pieces.append(
             ("dim", "  (default)" if row.kind == "default" else "  (not set)")
         )
+    if row.kind == "built":
+        pieces.append(("mark", "  (a built object)"))
     pieces += [("tag", f" #{tag}") for tag in row.tags]
     return pieces
 

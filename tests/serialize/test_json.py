@@ -110,14 +110,15 @@ def test_everything_that_cannot_be_kept_is_listed():
     assert [line.split(": ")[0] for line in lines[1:-1]] == [
         "  a[0]",
         "  a[1]",
+        "    write fdl.Config(flax.linen.Dense, features=3)",
         "  b['k']",
         "  b[('t', <Norm.RMS",
         "  c",
     ]
     assert lines[1] == "  a[0]: a lambda"
-    assert lines[2].endswith("(a flax.linen.Dense)")
-    assert lines[3] == "  b['k']: init_fn, which is defined inside chain"
-    assert lines[5] == (
+    assert lines[2] == "  a[1]: a Flax module (flax.linen.Dense)"
+    assert lines[4] == "  b['k']: init_fn, which is defined inside chain"
+    assert lines[6] == (
         "  c: local, which is defined inside "
         "test_everything_that_cannot_be_kept_is_listed"
     )
