@@ -105,13 +105,16 @@ def changes(called: Any) -> dict[str, Any]:
 
 def _written(called: Any) -> dict[str, Any]:
     """The mutable defaults as a callable's text has them."""
-    function = called
-    if inspect.isclass(called):
-        function = inspect.getattr_static(called, "__init__")
+    function, held = called, set()
+    while isinstance(function, functools.partial):
+        held |= set(function.keywords)  # the partial's own, whatever the function says
+        function = function.func
+    if inspect.isclass(function):
+        function = inspect.getattr_static(function, "__init__")
     function = inspect.unwrap(function)
     if not isinstance(function, types.FunctionType):
         return {}
-    return dict(_literals(function))
+    return {name: value for name, value in _literals(function) if name not in held}
 
 
 @functools.lru_cache(maxsize=1024)

@@ -34,7 +34,7 @@ def refuse_traps(graph: Graph, places: Places) -> None:
     if hidden:
         problems.append(
             (
-                _counted(len(hidden), "config", "where no build looks for it"),
+                _counted(len(hidden), "config", "where no build looks"),
                 *(one.line() for one in hidden),
                 "  put it in an argument, a list, a tuple, a NamedTuple or a dict; "
                 "make what holds it with fdl.Config too",
