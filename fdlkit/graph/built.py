@@ -155,8 +155,9 @@ def _what_tuple(node: Node) -> str | None:
 def _size(value: Any) -> int | None:
     """How many elements an array has; None if it is none."""
     for module, name in _ARRAYS:
-        base = getattr(sys.modules.get(module), name, None)
-        if inspect.isclass(base) and isinstance(value, base):
+        base: Any = getattr(sys.modules.get(module), name, None)
+        is_array = inspect.isclass(base) and isinstance(value, base)
+        if is_array:
             return math.prod(value.shape)
     return None
 

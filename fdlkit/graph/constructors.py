@@ -275,7 +275,7 @@ class _Handed(NamedTuple):
             name,
             above,
             _is_unconditional(call, written),
-            bool(rest) and rest.arg in _stars(call),
+            rest is not None and rest.arg in _stars(call),
             stars.count(False),
             tuple(k.arg for k in call.keywords if k.arg is not None),
         )

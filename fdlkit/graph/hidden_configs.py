@@ -142,8 +142,9 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
         yield from _of_function(value)
         return
     for module, name in _ARRAYS:
-        base = getattr(sys.modules.get(module), name, None)
-        if inspect.isclass(base) and isinstance(value, base):
+        base: Any = getattr(sys.modules.get(module), name, None)
+        is_array = inspect.isclass(base) and isinstance(value, base)
+        if is_array:
             if module == "numpy" and value.dtype.hasobject:
                 yield from ((f".flat[{n}]", e) for n, e in enumerate(value.flat))
             return
@@ -156,11 +157,12 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
         for key, held in dict.items(value):
             yield f"[{_short(key)}]", held
             yield f" key {_short(key)}", key
-    for base in (list, tuple, set, frozenset, collections.deque):
-        if isinstance(value, base):
+    kinds: tuple[Any, ...] = (list, tuple, set, frozenset, collections.deque)
+    for kind in kinds:
+        if isinstance(value, kind):
             known = True
-            ordered = not issubclass(base, set | frozenset)
-            for index, element in enumerate(base.__iter__(value)):
+            ordered = not issubclass(kind, set | frozenset)
+            for index, element in enumerate(kind.__iter__(value)):
                 yield f"[{index}]" if ordered else " element", element
     if isinstance(value, functools.partial):
         known = True

@@ -201,7 +201,7 @@ class _Camera:
         keys += [key for key in variadic if not isinstance(key, int)]
         arguments = []
         for key in keys:
-            name = placed.names.get(key, key)  # type: ignore[call-overload]
+            name = placed.names.get(key, key) if type(key) is int else key
             argument = blank.arguments.get(name) or Argument(name, None)
             if not placed.can_be_named and name is not key:
                 argument = dataclasses.replace(argument, key=key)

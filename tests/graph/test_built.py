@@ -93,13 +93,14 @@ LEGIT = [
     jax.sharding.AbstractMesh((4,), ("data",)), jax.ShapeDtypeStruct((2,), jnp.float32),
     np.zeros(MAX_ELEMENTS), jnp.ones(3), np.array(3), jax.random.key(0),
     jax.nn.relu, nn.gelu, jnp.tanh, np.add, len, functools.partial(jax.nn.gelu),
-    lambda x: x, nn.Dense, nnx.Linear, optax.adam, Maker.make, Maker.help, dict.fromkeys,
-    optax.constant_schedule(0.1), nn.initializers.lecun_normal(), random.random,
-    np.random.normal, pathlib.Path("a"), re.compile("a"), datetime.timedelta(1),
-    decimal.Decimal(1), fractions.Fraction(1, 2), uuid.UUID(int=1), range(3), slice(1, 2),
+    lambda x: x, nn.Dense, nnx.Linear, optax.adam, Maker.make, Maker.help,
+    dict.fromkeys, optax.constant_schedule(0.1), nn.initializers.lecun_normal(),
+    random.random, np.random.normal, pathlib.Path("a"), re.compile("a"),
+    datetime.timedelta(1), decimal.Decimal(1), fractions.Fraction(1, 2),
+    uuid.UUID(int=1), range(3), slice(1, 2),
     Pair(1, 2), (1, (2,)), [1], {"a": 1}, {1}, frozenset({1}), ..., NotImplemented,
-    collections.OrderedDict(a=1), collections.defaultdict(list), collections.Counter("a"),
-    collections.deque([1]), jax.jit(lambda x: x),
+    collections.OrderedDict(a=1), collections.defaultdict(list),
+    collections.Counter("a"), collections.deque([1]), jax.jit(lambda x: x),
 ]  # fmt: skip
 
 
@@ -162,7 +163,9 @@ BUILT = [
 
 
 @pytest.mark.parametrize(("value", "what", "instead"), BUILT, ids=lambda v: repr(v)[:9])
-def test_a_built_object_is_refused_with_its_path_and_what_to_write(value, what, instead):
+def test_a_built_object_is_refused_with_its_path_and_what_to_write(
+    value, what, instead
+):
     config = fdl.Config(Box, a=[{"x": value}])
     (found,) = find_built(snapshot(config))
     assert spell(found.path) == "a[0]['x']"

@@ -15,7 +15,7 @@ from fdlkit.graph.build import build
 from fdlkit.graph.mutated_defaults import find_mutated_defaults
 from fdlkit.graph.snapshot import snapshot
 
-SOURCE = '''
+SOURCE = """
 import functools
 
 EMPTY = []
@@ -59,7 +59,7 @@ def decorated(xs=[]):
 
 call = lambda xs=[]: xs
 part = functools.partial(widths, n=2)
-'''
+"""
 COUNT = itertools.count()
 
 

@@ -56,9 +56,9 @@ class Plain:
         table: dict[str, int] = {"a": 1},  # noqa: B006
         names: set[str] = {"x"},  # noqa: B006
         counted: dict[str, int] = Counted(a=1),  # noqa: B008
-        ordered: dict[str, int] = collections.OrderedDict(a=1),  # noqa: B008
+        ordered: dict[str, int] = collections.OrderedDict(a=1),  # noqa: B006
         axes: Axes = Axes(),  # noqa: B008
-        node: object = fdl.Config(Axes),  # noqa: B008
+        node: object = fdl.Config(Axes),
         pair: tuple = ([1], 2),
     ):
         self.all = (xs, nested, table, names, counted, ordered, axes, node, pair)

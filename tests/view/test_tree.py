@@ -147,9 +147,7 @@ def test_one_node_many_times_is_marked_as_one():
         "list\n├─ [0] = &1 Box\n│  └─ a = 1\n├─ [1] = *1 Box\n└─ [2] = *1 Box\n"
     )
     text = render(tree(snapshot(dict.fromkeys("ab", node)), defaults=False))
-    assert text == (
-        "dict\n├─ ['a'] = &1 Box\n│  └─ a = 1\n└─ ['b'] = *1 Box\n"
-    )
+    assert text == ("dict\n├─ ['a'] = &1 Box\n│  └─ a = 1\n└─ ['b'] = *1 Box\n")
     text = render(tree(snapshot([[]] * 2)))
     assert text == "list\n├─ [0] = &1 []\n└─ [1] = *1 list\n"
 
