@@ -298,11 +298,21 @@ def name_arguments(root: fdl.Buildable) -> None:
 
     A snapshot shows them by name, so that is how their paths are written.
     """
-    for node, _ in nodes(root):
-        set_now = fiddle_internals.raw_arguments(node)
-        placed = signatures.placed(fdl.get_callable(node), set_now)
+    seen: set[int] = set()
+    todo: list[Any] = [root]
+    while todo:
+        value = todo.pop()
+        if walk.is_leaf(value) or id(value) in seen:
+            continue
+        seen.add(id(value))
+        if not isinstance(value, fdl.Buildable):
+            todo += [child for _, child in walk.children(value)]
+            continue
+        set_now = fiddle_internals.raw_arguments(value)
+        todo += set_now.values()
+        placed = signatures.placed(fdl.get_callable(value), set_now)
         if placed.can_be_named:
-            fiddle_internals.rename_arguments(node, placed.names)
+            fiddle_internals.rename_arguments(value, placed.names)
 
 
 def nodes(root: fdl.Buildable) -> Iterator[tuple[fdl.Buildable, Place | None]]:
