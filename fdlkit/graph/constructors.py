@@ -219,7 +219,7 @@ class _Handed(NamedTuple):
 
     Attributes:
       name: The attribute that is called with them; empty for a plain function.
-      above: Whether that is an attribute of `super()` or `type`.
+      above: Whether that is an attribute of `super()`.
       always: Whether no condition decides on it.
       places: Whether `*args` are handed on.
       positional: How many places it fills by itself.
@@ -244,33 +244,21 @@ class _Handed(NamedTuple):
 
     @classmethod
     def on(cls, function: Any) -> _Handed | None:
-        """None if it does anything with them but to hand them to one call, whole."""
+        """None unless it hands all of its `**kwargs` to one call, and changes none."""
         written = sources.definition(function)
         if written is None or written.args.kwarg is None:
             return None
         rest, named = written.args.vararg, written.args.kwarg.arg
-        names = {named} | ({rest.arg} if rest else set())
-        calls = [
-            node
-            for node in ast.walk(written)
-            if isinstance(node, ast.Call) and _stars(node) & names
-        ]
-        used = [
-            node
-            for statement in written.body
-            for node in ast.walk(statement)
-            if isinstance(node, ast.Name) and node.id in (*names, "locals")
-        ]
-        if len(calls) != 1 or named not in _stars(calls[0]):
+        inside = [node for part in written.body for node in ast.walk(part)]
+        calls = [n for n in inside if isinstance(n, ast.Call) and named in _stars(n)]
+        if len(calls) != 1 or _may_change(inside, named, rest and rest.arg):
             return None
         (call,) = calls
-        if len(used) != len(_stars(call) & names):
-            return None
         stars = [isinstance(argument, ast.Starred) for argument in call.args]
         doubles = [keyword for keyword in call.keywords if keyword.arg is None]
         if sum(stars) > 1 or (True in stars and not stars[-1]) or len(doubles) > 1:
             return None
-        name, above = _called(call.func, written)
+        name, above = _called(call.func)
         return cls(
             name,
             above,
@@ -281,6 +269,30 @@ class _Handed(NamedTuple):
         )
 
 
+def _may_change(inside: list[ast.AST], named: str, rest: str | None) -> bool:
+    """Whether statements might change `**kwargs`, or put another tuple for `*args`."""
+    harmless: set[ast.AST | None] = set()
+    for node in inside:
+        match node:
+            case ast.keyword(arg=None, value=value):
+                harmless.add(value)
+            case ast.Call(func=ast.Name(id="len" | "bool" | "sorted"), args=[value]):
+                harmless.add(value)
+            case ast.Attribute(value=value, attr="get" | "items" | "keys" | "values"):
+                harmless.add(value)
+            case ast.Subscript(value=value, ctx=ast.Load()):
+                harmless.add(value)
+            case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[value]):
+                harmless.add(value)
+    return any(
+        node.id == "locals"
+        or (node.id == named and node not in harmless)
+        or (node.id == rest and not isinstance(node.ctx, ast.Load))
+        for node in inside
+        if isinstance(node, ast.Name)
+    )
+
+
 def _stars(call: ast.Call) -> set[str]:
     """The names that stand behind a `*` or a `**` in a call."""
     starred = [a.value for a in call.args if isinstance(a, ast.Starred)]
@@ -288,14 +300,14 @@ def _stars(call: ast.Call) -> set[str]:
     return {value.id for value in starred if isinstance(value, ast.Name)}
 
 
-def _called(function: ast.expr, written: sources.Definition) -> tuple[str, bool]:
+def _called(function: ast.expr) -> tuple[str, bool]:
     """What is called: an attribute's name, and whether it is one of `super()`."""
-    if not isinstance(function, ast.Attribute):
-        return "", False
-    match function.value:
-        case ast.Call(func=ast.Name(id="super"), args=[]):
-            return function.attr, True
-    return function.attr, False
+    match function:
+        case ast.Attribute(attr=name, value=ast.Call(func=ast.Name(id="super"))):
+            return name, not function.value.args  # type: ignore[attr-defined]
+        case ast.Attribute(attr=name):
+            return name, False
+    return "", False
 
 
 def _is_unconditional(call: ast.Call, written: sources.Definition) -> bool:

@@ -6,9 +6,11 @@ import ast
 import functools
 import importlib.util
 import inspect
+import linecache
 import os
 import pathlib
 import textwrap
+import tokenize
 import types
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
@@ -17,7 +19,6 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef
 _HEADER = 16
 
 
-@functools.lru_cache(maxsize=1024)
 def definition(function: object) -> Definition | None:
     """The `def` of a Python function; None where none can be relied on.
 
@@ -26,12 +27,17 @@ def definition(function: object) -> Definition | None:
     """
     if not isinstance(function, types.FunctionType):
         return None
-    code = function.__code__
+    return _definition(function.__code__)
+
+
+@functools.lru_cache(maxsize=1024)  # one decorator makes many functions of one code
+def _definition(code: types.CodeType) -> Definition | None:
     try:
-        # Of the code object: of a function, `inspect` would follow `__wrapped__`.
-        lines, _ = inspect.getsourcelines(code)
-        found = ast.parse(textwrap.dedent("".join(lines))).body
-    except (OSError, TypeError, SyntaxError, ValueError):
+        # What `inspect` does, but for its search of all modules for the file's own.
+        lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
+        text = textwrap.dedent("".join(inspect.getblock(lines)))
+        found = ast.parse(text).body
+    except (SyntaxError, ValueError, tokenize.TokenError):
         return None
     if len(found) != 1 or not isinstance(found[0], Definition):
         return None

@@ -10,6 +10,9 @@ import sys
 from typing import Any
 
 import fiddle as fdl
+import flax.linen as nn
+import jax
+import optax
 import pytest
 from flax import nnx
 
@@ -19,6 +22,7 @@ from fdlkit.graph.build import build
 from fdlkit.graph.equality import equal
 from fdlkit.graph.origins import written_by
 from fdlkit.graph.snapshot import snapshot
+from fdlkit.nn.mlp import Mlp
 from fdlkit.serialize.loading import loads
 from fdlkit.serialize.writing import dumps
 from fdlkit.view.tree import render, tree
@@ -155,6 +159,33 @@ def filling(function):
     return call
 
 
+def counting(function):
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        if len(args) > 2 or "colour" in kwargs:
+            raise TypeError(args[0], kwargs.get("colour"))
+        return function(*args, **kwargs)
+
+    return call
+
+
+def replacing(function):
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        args = (5, *args)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def bound(function):
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        return function(5, *args, **kwargs)
+
+    return call
+
+
 def unnamed(function):
     def call(*args, **kwargs):
         return function(*args, **kwargs)
@@ -236,6 +267,9 @@ CALLS = [
     (logged(draw), {"size": 1, "seed": 2}),
     (seeded(draw), {"size": 1}),
     (filling(draw), {"size": 1}),
+    (replacing(draw), {"seed": 1}),
+    (bound(draw), {"seed": 1}),
+    (counting(draw), {"size": 1, "seed": 2}),
     (unnamed(draw), {"size": 1, "seed": 2}),
     (nnx.Rngs, {"params": 0, "noise": 1}),
     (dict, {"x": 1}),
@@ -298,6 +332,30 @@ def test_every_wrong_name_is_told():
         "no parameter 'dept' at [0]",
         "error: no parameter 'wdth' at [1]",
     ]
+
+
+MISSING = {
+    logged(draw): ["size", "seed"],
+    counting(draw): ["size", "seed"],
+    seeded(draw): ["size"],
+    bound(draw): ["seed"],
+    filling(draw): [],  # what it fills in cannot be told
+    jax.jit(draw): ["size", "seed"],
+    functools.lru_cache(draw): ["size", "seed"],
+    nn.Dense: ["features"],
+    Mlp: ["features", "width"],
+    optax.adam: ["learning_rate"],
+    Fixed: ["name"],
+    Deeper: ["width"],
+}
+
+
+@pytest.mark.parametrize(
+    ("called", "names"), MISSING.items(), ids=lambda v: getattr(v, "__name__", "")
+)
+def test_what_must_be_given_is_known_behind_decorators(called, names):
+    found = signatures.parameters(called)
+    assert [name for name in found if not found[name].has_default] == names
 
 
 def test_missing_arguments_are_those_of_the_real_constructor():
@@ -372,3 +430,9 @@ def test_a_dataclass_behind_a_metaclass_has_its_factories():
 
     found = signatures.parameters(Local)["x"]
     assert found.factory is list and found.annotation == list[int]
+
+
+def test_a_wrong_name_in_json_is_refused():
+    text = dumps(fdl.Config(Net, width=3)).replace('"width"', '"widht"')
+    with pytest.raises(UserError, match="no parameter 'widht', did you mean 'width'"):
+        loads(text, allow=[__name__])
