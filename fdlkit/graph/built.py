@@ -127,11 +127,10 @@ def _built(graph: Graph, argument: Argument, told: set[int]) -> Built | None:
 
 
 def _what(value: Any) -> str | None:
-    if inspect.isclass(value):
-        return None
+    # The type itself is asked: `__class__` may pretend to be another one.
     for module, name, kind in _KINDS:
         base = getattr(sys.modules.get(module), name, None)
-        if inspect.isclass(base) and isinstance(value, base):
+        if inspect.isclass(base) and issubclass(type(value), base):
             return kind
     if (size := _size(value)) is not None:
         return f"an array of {size} elements" if size > MAX_ELEMENTS else None
@@ -156,8 +155,7 @@ def _size(value: Any) -> int | None:
     """How many elements an array has; None if it is none."""
     for module, name in _ARRAYS:
         base: Any = getattr(sys.modules.get(module), name, None)
-        is_array = inspect.isclass(base) and isinstance(value, base)
-        if is_array:
+        if inspect.isclass(base) and issubclass(type(value), base):
             return math.prod(value.shape)
     return None
 

@@ -251,7 +251,7 @@ class _Handed(NamedTuple):
         rest, named = written.args.vararg, written.args.kwarg.arg
         inside = [node for part in written.body for node in ast.walk(part)]
         calls = [n for n in inside if isinstance(n, ast.Call) and named in _stars(n)]
-        if len(calls) != 1 or _may_change(inside, named, rest and rest.arg):
+        if len(calls) != 1 or _may_change(inside, named, rest.arg if rest else None):
             return None
         (call,) = calls
         stars = [isinstance(argument, ast.Starred) for argument in call.args]

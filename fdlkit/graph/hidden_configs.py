@@ -16,7 +16,7 @@ import gc
 import inspect
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import fiddle as fdl
@@ -25,12 +25,15 @@ from fdlkit.graph import names, origins, paths, references
 from fdlkit.graph.model import UNKNOWN, Graph, Leaf, Node, Opaque, Origin
 from fdlkit.graph.places import Places
 
+# Values with nothing in them; asked first because most values are such.
+_ATOMS = frozenset({bool, int, float, complex, str, bytes, type(None)})
 # What has no objects of a user's in it, or leads to the whole program.
 _NO_HOLDERS = (
-    *(bool, int, float, complex, str, bytes, bytearray, range, type(None)),
+    *(bool, int, float, complex, str, bytes, bytearray, range),
     *(type, enum.Enum, types.ModuleType, types.CodeType, types.FrameType),
     types.TracebackType,
 )
+_SEQUENCES: tuple[Any, ...] = (list, tuple, collections.deque)
 _ARRAYS = (("numpy", "ndarray"), ("jax", "Array"), ("torch", "Tensor"))
 
 
@@ -77,24 +80,27 @@ def search(value: Any) -> tuple[str, fdl.Buildable] | None:
     todo: list[tuple[_Way | None, Any]] = [(None, value)]
     while todo:
         way, at = todo.pop()
-        if isinstance(at, fdl.Buildable):
+        if issubclass(type(at), fdl.Buildable):
             return _text(way), at
-        if id(at) in seen or isinstance(at, _NO_HOLDERS):
+        if id(at) in seen:
             continue
         seen[id(at)] = at
-        todo += [((way, label), part) for label, part in reversed(list(_parts(at)))]
+        parts = [(label, p) for label, p in _parts(at) if type(p) not in _ATOMS]
+        todo += [((way, label), part) for label, part in reversed(parts)]
     return None
 
 
+# A step of a way: the text, and the key that it has to show (most are never shown).
+_Label = tuple[str, Any]
 # A way as a chain of labels from the last to the first: cheap to go on from.
-_Way = tuple["_Way | None", str]
+_Way = tuple["_Way | None", _Label]
 
 
 def _text(way: _Way | None) -> str:
     labels = []
     while way is not None:
-        way, label = way
-        labels.append(label)
+        way, (text, key) = way
+        labels.append(text.format(_short(key)))
     return "".join(reversed(labels))
 
 
@@ -136,62 +142,73 @@ def _unseen(node: Node) -> Iterator[tuple[Any, paths.Path, Origin | None]]:
         yield node.metadata.value.live, (), None
 
 
-def _parts(value: Any) -> Iterator[tuple[str, Any]]:
+def _parts(value: Any) -> Iterator[tuple[_Label, Any]]:
     """What an object holds, each with how a person would write the way to it."""
-    if isinstance(value, types.FunctionType):
+    # The type itself is asked: `__class__` may pretend to be another one.
+    kind = type(value)
+    if issubclass(kind, _NO_HOLDERS):
+        return
+    if kind is types.FunctionType:
         yield from _of_function(value)
         return
     for module, name in _ARRAYS:
-        base: Any = getattr(sys.modules.get(module), name, None)
-        is_array = inspect.isclass(base) and isinstance(value, base)
-        if is_array:
+        base = getattr(sys.modules.get(module), name, None)
+        if inspect.isclass(base) and issubclass(kind, base):
             if module == "numpy" and value.dtype.hasobject:
-                yield from ((f".flat[{n}]", e) for n, e in enumerate(value.flat))
+                yield from _elements(".flat[{}]", value.flat)
             return
     known = False
     # The bases' own methods: a subclass may have changed what iterating means.
-    if isinstance(value, dict):
-        if "__spec__" in value and "__name__" in value:
+    if issubclass(kind, dict):
+        if dict.__contains__(value, "__spec__") and dict.__contains__(
+            value, "__name__"
+        ):
             return  # the names of a module
         known = True
         for key, held in dict.items(value):
-            yield f"[{_short(key)}]", held
-            yield f" key {_short(key)}", key
-    kinds: tuple[Any, ...] = (list, tuple, set, frozenset, collections.deque)
-    for kind in kinds:
-        if isinstance(value, kind):
+            yield ("[{}]", key), held
+            yield (" key {}", key), key
+    for base in _SEQUENCES:
+        if issubclass(kind, base):
             known = True
-            ordered = not issubclass(kind, set | frozenset)
-            for index, element in enumerate(kind.__iter__(value)):
-                yield f"[{index}]" if ordered else " element", element
-    if isinstance(value, functools.partial):
+            yield from _elements("[{}]", base.__iter__(value))
+    for base in (set, frozenset):
+        if issubclass(kind, base):
+            known = True
+            yield from _elements(" element", base.__iter__(value))
+    if issubclass(kind, functools.partial):
         known = True
-        yield ".func", value.func
-        yield from ((f".args[{n}]", part) for n, part in enumerate(value.args))
-        yield from ((f".keywords[{k!r}]", v) for k, v in value.keywords.items())
+        yield (".func", None), value.func
+        yield from _elements(".args[{}]", value.args)
+        for name, held in value.keywords.items():
+            yield (".keywords[{}]", name), held
     for name, held in _attributes(value):
         known = True
-        yield f".{name}", held
+        yield (".{}", _Name(name)), held
     if not known:  # written in C: an iterator, a method, a view, a read-only mapping
-        yield from (("", part) for part in gc.get_referents(value))
+        yield from ((("", None), part) for part in gc.get_referents(value))
 
 
-def _of_function(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+def _elements(text: str, elements: Iterable[Any]) -> Iterator[tuple[_Label, Any]]:
+    for index, element in enumerate(elements):
+        yield (text, index), element
+
+
+def _of_function(function: types.FunctionType) -> Iterator[tuple[_Label, Any]]:
     if names.find(function) is not None:
         return  # a module's own, which this config only names
     for name, cell in zip(
         function.__code__.co_freevars, function.__closure__ or (), strict=True
     ):
         try:
-            yield f" closure '{name}'", cell.cell_contents
+            yield (" closure {}", name), cell.cell_contents
         except ValueError:  # nothing was put in yet
             continue
-    for index, default in enumerate(function.__defaults__ or ()):
-        yield f" default {index}", default
+    yield from _elements(" default {}", function.__defaults__ or ())
     for name, default in (function.__kwdefaults__ or {}).items():
-        yield f" default '{name}'", default
+        yield (" default {}", name), default
     for name, held in vars(function).items():
-        yield f".{name}", held
+        yield (".{}", _Name(name)), held
 
 
 def _attributes(value: Any) -> Iterator[tuple[str, Any]]:
@@ -209,6 +226,13 @@ def _attributes(value: Any) -> Iterator[tuple[str, Any]]:
                     yield name, member.__get__(value)
                 except AttributeError:  # not set
                     continue
+
+
+class _Name(str):
+    """A name that stands in a way without quotes."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
 
 
 def _short(key: Any) -> str:
