@@ -119,10 +119,13 @@ def _makes_by_init(cls: type) -> bool:
     """Whether calling the class hands all it is given to `__init__`."""
     if any("__new__" in vars(base) for base in cls.__mro__[:-1]):
         return False  # it may make something else altogether
-    call = inspect.getattr_static(type(cls), "__call__")
-    if call is inspect.getattr_static(type, "__call__"):
-        return True
-    return _is_of_nnx(cls, call) or _only_calls_above(call)
+    for meta in inspect.getmro(type(cls)):
+        call = vars(meta).get("__call__")
+        if meta is type or (call is not None and _is_of_nnx(cls, call)):
+            return True
+        if call is not None and not _only_calls_above(call):
+            return False
+    return False
 
 
 def _is_of_nnx(cls: type, call: Any) -> bool:
@@ -144,7 +147,7 @@ def _is_of_nnx(cls: type, call: Any) -> bool:
 
 
 def _only_calls_above(call: Any) -> bool:
-    """Whether a metaclass's `__call__` passes everything to `type.__call__`, always."""
+    """Whether a metaclass's `__call__` passes everything on, always."""
     handed = _Handed.on(call)
     return handed is not None and handed.is_all("__call__")
 
@@ -163,7 +166,7 @@ def _of_init(cls: type) -> Constructor | None:
         if owner is object:
             return Constructor(tuple(found), tuple(spoken))
         given = _signature(init)
-        if given is None:
+        if given is None or not _says_all(init):
             return None
         spoken.append(init)
         own = _left(given[1:], gone, skip, by_place=by_place)
@@ -178,6 +181,19 @@ def _of_init(cls: type) -> Constructor | None:
         gone |= {*handed.keywords, *(p.name for p in rest)}
         skip = handed.positional
     return None
+
+
+def _says_all(init: Any) -> bool:
+    """Whether a decorated `__init__` takes no more than the inner one says."""
+    for _ in range(32):
+        if not hasattr(init, "__wrapped__"):
+            return True
+        handed = _Handed.on(init)
+        outer = inspect.signature(init, follow_wrapped=False).parameters.values()
+        if handed is None or any(p.kind is p.KEYWORD_ONLY for p in outer):
+            return False
+        init = init.__wrapped__
+    return False
 
 
 def _left(

@@ -76,6 +76,43 @@ class Taking(type):
         return super().__call__(*args, **kwargs)
 
 
+class StrictTaking(Strict, Taking):
+    pass
+
+
+def noted(init):
+    @functools.wraps(init)
+    def call(self, *args, note=None, **kwargs):
+        init(self, *args, **kwargs)
+
+    return call
+
+
+def plainly(init):
+    @functools.wraps(init)
+    def call(self, *args, **kwargs):
+        init(self, *args, **kwargs)
+
+    return call
+
+
+class NotedNet(nnx.Module):
+    @noted
+    def __init__(self, width: int):
+        self.width = width
+
+
+class PlainNet(nnx.Module):
+    @plainly
+    def __init__(self, width: int):
+        self.width = width
+
+
+class Both(metaclass=StrictTaking):
+    def __init__(self, size: int = 1):
+        self.size = size
+
+
 class Measured(metaclass=Strict):
     def __init__(self, size: int, unit: str = "m"):
         self.size, self.unit = size, unit
@@ -202,6 +239,7 @@ NAMES = {
     Deeper: ["width", "depth", "extra", "rngs"],
     Fixed: ["name", "rngs"],
     Settings: ["width", "rate"],
+    PlainNet: ["width"],
     Measured: ["size", "unit"],
     Middle: ["a", "b"],
     Mixed: ["c", "a", "b"],
@@ -227,7 +265,18 @@ def test_the_real_names_are_found(called, names):
 
 @pytest.mark.parametrize(
     "called",
-    [Sorting, Sometimes, Noted, Other, Bag, unnamed(draw), nnx.Rngs, dict],
+    [
+        Sorting,
+        Sometimes,
+        Noted,
+        NotedNet,
+        Both,
+        Other,
+        Bag,
+        unnamed(draw),
+        nnx.Rngs,
+        dict,
+    ],
     ids=lambda v: v.__name__,
 )
 def test_what_cannot_be_known_stays_open(called):
@@ -257,6 +306,8 @@ CALLS = [
     (Sometimes, {"width": 0, "any": 3}),
     (Measured, {"size": 3}),
     (Noted, {"note": "x"}),
+    (NotedNet, {"width": 1, "note": "x"}),
+    (Both, {"note": "x"}),
     (Other, {"anything": 3}),
     (Bag, {"anything": 3}),
     (Mixed, {"a": 1, "c": 2}),
