@@ -179,16 +179,22 @@ def _instead(value: Any) -> str:
         owner = names.Names().symbol(type(value.__self__)).name
         method = value.__name__
         return f"fdl.Config({owner}, ...), and take its .{method} where it is called"
-    arguments = ["..."]
-    if dataclasses.is_dataclass(value):
-        arguments = [
-            f"{field.name}={_short(getattr(value, field.name))}"
-            for field in dataclasses.fields(value)
-            if field.init
-            and field.name not in ("parent", "name")
-            # A field that holds its own default was most likely not written.
-            and getattr(value, field.name, None) is not field.default
-        ]
+    called = names.Names().symbol(type(value)).name
+    return as_config(value) or f"fdl.Config({called}, ...)"
+
+
+def as_config(value: Any) -> str | None:
+    """`fdl.Config(pkg.Axes, data=2)`: what makes a dataclass's instance; else None."""
+    if inspect.isclass(value) or not dataclasses.is_dataclass(value):
+        return None
+    arguments = [
+        f"{field.name}={_short(getattr(value, field.name, '...'))}"
+        for field in dataclasses.fields(value)
+        if field.init
+        and field.name not in ("parent", "name")  # Flax's own, see `signatures.hidden`
+        # A field that holds its own default was most likely not written.
+        and getattr(value, field.name, None) is not field.default
+    ]
     called = names.Names().symbol(type(value)).name
     return f"fdl.Config({', '.join([called, *arguments])})"
 
@@ -208,5 +214,5 @@ def _maker_of(node: Node) -> str:
 
 
 def _short(value: Any) -> str:
-    text = " ".join(repr(value).split())
+    text = names.text(value)
     return text if len(text) <= _MAX_TEXT else "..."

@@ -236,8 +236,5 @@ class _Name(str):
 
 
 def _short(key: Any) -> str:
-    try:
-        text = " ".join(repr(key).split())
-    except Exception:  # noqa: BLE001 - a broken __repr__ must not hide where the config is
-        text = f"<{type(key).__qualname__}>"
+    text = names.text(key)
     return text if len(text) <= 40 else f"{text[:39]}…"

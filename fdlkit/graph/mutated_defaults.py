@@ -15,7 +15,7 @@ import inspect
 import types
 from typing import Any
 
-from fdlkit.graph import paths, signatures, sources
+from fdlkit.graph import names, paths, signatures, sources
 from fdlkit.graph.model import UNKNOWN, Graph
 from fdlkit.graph.places import Places
 
@@ -170,5 +170,5 @@ def _same(one: Any, two: Any) -> bool:
 
 
 def _short(value: Any) -> str:
-    text = " ".join(repr(value).split())
+    text = names.text(value)
     return text if len(text) <= 60 else f"{text[:59]}…"

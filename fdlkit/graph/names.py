@@ -39,8 +39,7 @@ class Names:
                 return DType(value.name, live=value)
         elif callable(value) and (found := self._lookup(value)) is not None:
             return found
-        text = " ".join(_text(value).split())
-        return Opaque(self.symbol(type(value)).name, text, live=value)
+        return Opaque(self.symbol(type(value)).name, text(value), live=value)
 
     def _lookup(self, thing: Any) -> Symbol | None:
         known = self._found.get(id(thing))
@@ -122,8 +121,9 @@ def _modules(module: str, qualname: str) -> list[str]:
     return found
 
 
-def _text(value: Any) -> str:
+def text(value: Any) -> str:
+    """How a value shows itself, on one line."""
     try:
-        return repr(value)
+        return " ".join(repr(value).split())
     except Exception:  # noqa: BLE001 - a broken __repr__ must not hide where the value stands
         return f"<{type(value).__qualname__}>"

@@ -141,7 +141,10 @@ def _refuse_what_cannot_be_kept(graph: Graph, places: Places) -> None:
                 found[path] = objects[path]
                 continue
             path = path if key is None else (*path, key)
-            found[path] = objects.get(path, (f"  {paths.format(path)}: {loss}",))
+            told = [f"  {paths.format(path)}: {loss}"]
+            if key is not None and (instead := _instead(graph.nodes[number], key)):
+                told.append(f"    write {instead}")
+            found[path] = objects.get(path, tuple(told))
     if isinstance(graph.root, Leaf) and (why := _why_not(graph.root.value)):
         found[()] = objects.get((), (f"  {paths.ROOT}: {why}",))
     if found:
@@ -152,6 +155,12 @@ def _refuse_what_cannot_be_kept(graph: Graph, places: Places) -> None:
             "use a function or class at the top level of a module, "
             "and fdl.Config(...) in place of a built object",
         )
+
+
+def _instead(node: Node, key: paths.PathKey) -> str | None:
+    argument = node.argument(key)
+    held = _held(argument.value) if argument is not None else None
+    return built.as_config(held.live) if isinstance(held, Opaque) else None
 
 
 def _losses(node: Node) -> Iterator[tuple[paths.PathKey | None, str]]:
