@@ -124,7 +124,8 @@ def _has_reference(value: Any) -> bool:
 def _keyword_only(parameter: signatures.Parameter) -> inspect.Parameter:
     default: Any = inspect.Parameter.empty
     if parameter.has_default:
-        default = None if parameter.factory is not None else parameter.default
+        is_known = parameter.default is not signatures.MISSING
+        default = parameter.default if is_known else None
     return inspect.Parameter(
         parameter.name, inspect.Parameter.KEYWORD_ONLY, default=default
     )

@@ -31,6 +31,7 @@ from fdlkit.graph.places import Places
 from fdlkit.graph.references import spell
 from fdlkit.graph.resolve import Resolver, Where
 from fdlkit.graph.snapshot import Taken, take
+from fdlkit.graph.traps import refuse_traps
 
 _MAX_ARGUMENTS = 8
 
@@ -60,15 +61,17 @@ def build(config: Any) -> Any:
       What the root's callable returned, or containers like the given ones.
 
     Raises:
-      UserError: Required arguments are not set (all are listed), or a reference leads
-        nowhere or in a circle. Nothing has been built then.
+      UserError: Required arguments are not set (all are listed), a reference leads
+        nowhere or in a circle, or there is one of the traps of `refuse_traps`. Nothing
+        has been built then.
       BuildError: A constructor raised, or called `sys.exit`. Ctrl-C passes through.
     """
     taken = take(config)
     graph = taken.graph
+    builder = _Builder(taken)
+    refuse_traps(graph, builder.places)
     if isinstance(graph.root, Leaf):
         return config
-    builder = _Builder(taken)
     _refuse_missing(graph, builder.places)
     order = builder.rehearse(graph.root.node)
     with fiddle_internals.in_build():

@@ -162,3 +162,18 @@ def copy_node(
     copied.__dict__["__argument_history__"] = history.History(past)
     copied.__dict__["__argument_tags__"] = collections.defaultdict(set, tags)
     return copied
+
+
+def rename_arguments(node: fdl.Buildable, names: Mapping[int, str]) -> None:
+    """Gives arguments that stand by place their names, with tags and history.
+
+    Fiddle has no way to do it that leaves the history as it is.
+    """
+    for kept in (
+        node.__arguments__,
+        node.__argument_tags__,
+        node.__argument_history__,
+    ):
+        for position, name in names.items():
+            if position in kept:
+                kept[name] = kept.pop(position)

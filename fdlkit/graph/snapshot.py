@@ -182,22 +182,33 @@ class _Camera:
             return Node(kind, given, named, origin=origins.made(value))
         blank = self._blank(value)
         values = dict(children)
+        placed = signatures.placed(fdl.get_callable(value), values)
+        key_of = {name: position for position, name in placed.names.items()}
         hidden = blank.hidden - values.keys()
-        keys = [key for key in blank.arguments if key not in hidden]
-        variadic = [key for key in values if key not in blank.arguments]
+        keys: list[Any] = [
+            key_of.get(str(key), key) for key in blank.arguments if key not in hidden
+        ]
+        known = set(keys)
+        variadic = [key for key in values if key not in known]
         positional = [key for key in variadic if isinstance(key, int)]
         keys[blank.variadic_at : blank.variadic_at] = positional
         keys += [key for key in variadic if not isinstance(key, int)]
         arguments = []
         for key in keys:
-            argument = blank.arguments.get(key) or Argument(key, None)
-            arguments.append(self._filled(argument, value, values))
+            name = placed.names.get(key, key) if type(key) is int else key
+            argument = blank.arguments.get(name) or Argument(name, None)
+            if not placed.can_be_named and name is not key:
+                argument = dataclasses.replace(argument, key=key)
+            arguments.append(self._filled(argument, value, values, key))
         return Node(kind, tuple(arguments), named, own, origin=origins.made(value))
 
     def _filled(
-        self, unset: Argument, node: fdl.Buildable, values: dict[PathKey, Any]
+        self,
+        unset: Argument,
+        node: fdl.Buildable,
+        values: dict[PathKey, Any],
+        key: Any,  # the node's own, an argument's, so no `Key`
     ) -> Argument:
-        key: Any = unset.key  # an argument's, so no `Key`
         tags = fiddle_internals.argument_tags(node).get(key, ())
         if key not in values and not tags:
             return unset
@@ -205,7 +216,7 @@ class _Camera:
         if len(symbols) > 1:
             symbols.sort(key=lambda tag: tag.name)
         return Argument(
-            key,
+            unset.key,
             self._form(values[key]) if key in values else None,
             unset.default,
             unset.factory,
@@ -233,7 +244,7 @@ class _Camera:
                 continue
             by_place = parameter.kind is inspect.Parameter.POSITIONAL_ONLY
             key = index if by_place else parameter.name
-            has_value = parameter.has_default and parameter.factory is None
+            has_value = parameter.default is not signatures.MISSING
             arguments[key] = Argument(
                 key,
                 None,

@@ -12,7 +12,7 @@ import fiddle as fdl
 from fdlkit.errors import UserError
 from fdlkit.graph import copying, origins
 from fdlkit.graph.model import Cause
-from fdlkit.overrides import edits, fiddlers, tags
+from fdlkit.overrides import edits, fiddlers, places, tags
 from fdlkit.overrides.problems import BadTextError, quoted_lines
 from fdlkit.overrides.symbols import Scope
 
@@ -62,6 +62,7 @@ def apply(
         told of, each with its reason.
     """
     changed = copying.copy(cfg)
+    places.name_arguments(changed)
     scope = Scope(() if module is None else (module,))
     notes: list[str] = []
     problems: list[str] = []
@@ -83,7 +84,9 @@ def _apply_one(
     flag = override.prefix.removesuffix("=")
     if override.kind == "fiddler":  # its own lines are what wrote the values
         with origins.written_by_lines(Cause(flag, number, override.text)):
-            return fiddlers.apply(cfg, override.text, scope)
+            notes = fiddlers.apply(cfg, override.text, scope)
+        places.name_arguments(cfg)
+        return notes
     with origins.written_by(flag, number, override.text):
         edit = tags.apply if override.kind == "tag" else edits.apply
         return edit(cfg, override.text, scope)

@@ -163,6 +163,8 @@ def _swap(
             if signatures.takes_any(function)
             else [str(key) for key in set_now if key not in known]
         )
+        for name in dropped:  # which Fiddle keeps where it does not know the names
+            delattr(before, name)
         fdl.update_callable(before, function, drop_invalid_args=True)
     except (TypeError, ValueError, NotImplementedError) as error:
         raise BadTextError(f"cannot configure {function!r:.60}", span) from error

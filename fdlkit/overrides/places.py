@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import inspect
 import itertools
@@ -14,6 +15,7 @@ from fiddle.experimental import auto_config
 
 from fdlkit import suggest
 from fdlkit.graph import (
+    copying,
     fiddle_internals,
     names,
     origins,
@@ -259,6 +261,10 @@ def _argument(
     set_now = fiddle_internals.raw_arguments(node)
     if isinstance(key, paths.Key) and isinstance(key.value, str):
         key = key.value  # cfg['name'] is cfg.name
+    if isinstance(key, int) and key not in set_now:
+        # Such an argument has been given its name, see `name_arguments`.
+        placed = signatures.placed(fdl.get_callable(node), [key])
+        key = placed.names.get(key, key) if placed.can_be_named else key
     if key in known:
         return Place(node, key, (*path, key), known[key].annotation, above)
     if key in set_now or (
@@ -349,6 +355,28 @@ def touched(found: list[Place]) -> str:
 _TOUCHED = 10
 
 
+def name_arguments(root: fdl.Buildable) -> None:
+    """Gives the arguments their names that Fiddle knows by position alone, in place.
+
+    A snapshot shows them by name, so that is how their paths are written.
+    """
+    seen: set[int] = set()
+    todo: list[Any] = [root]
+    while todo:
+        value = todo.pop()
+        if walk.is_leaf(value) or id(value) in seen:
+            continue
+        seen.add(id(value))
+        if not isinstance(value, fdl.Buildable):
+            todo += [child for _, child in walk.children(value)]
+            continue
+        set_now = fiddle_internals.raw_arguments(value)
+        todo += set_now.values()
+        placed = signatures.placed(fdl.get_callable(value), set_now)
+        if placed.can_be_named:
+            fiddle_internals.rename_arguments(value, placed.names)
+
+
 def nodes(root: fdl.Buildable) -> Iterator[tuple[fdl.Buildable, Place | None]]:
     """Every node but references, once, with the place that it was first met at."""
     yield from _nodes(root, None)
@@ -417,9 +445,15 @@ def _default(function: Any, key: Any) -> Any:
         if inspect.isclass(factory) and dataclasses.is_dataclass(factory):
             return fdl.Config(factory)
         return factory()
-    default = parameter.default
-    # Python shares one default among all calls; an edit must not reach the others.
-    return type(default)(default) if type(default) in (list, dict, set) else default
+    return _own(parameter.default)
+
+
+def _own(default: Any) -> Any:
+    """A copy: Python shares one default among all calls, and an edit is for one."""
+    own = copying.copy(default)
+    if own is default and isinstance(default, list | dict | set | bytearray):
+        own = copy.deepcopy(default)  # a subclass, which is a leaf of the config
+    return own
 
 
 def _as_node(value: Any) -> Any:
@@ -427,7 +461,7 @@ def _as_node(value: Any) -> Any:
     if not dataclasses.is_dataclass(value) or inspect.isclass(value):
         return value
     fields = {
-        field.name: _as_node(getattr(value, field.name))
+        field.name: _as_node(_own(getattr(value, field.name)))
         for field in dataclasses.fields(value)
         if field.init
     }

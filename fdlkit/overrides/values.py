@@ -232,14 +232,25 @@ _DTYPES = [
 
 
 def _union(text: str, wanted: Wanted, members: tuple[Any, ...]) -> Any:
-    """The first member that takes the text: None, then others, `str`, `Any` last."""
+    """The first member that takes the text: None, then others, `str`, `Any` last.
+
+    A number goes to the member of its own type, else to a wider one, if there is one:
+    `0` is not False, and `0.0` is no int.
+    """
     others = [m for m in members if m is not types.NoneType]
     if len(others) < len(members):
         if text == "None":
             return None
         if text in ("'None'", '"None"') and str in others:
             return "None"
-    others.sort(key=lambda m: 2 if hints.says_nothing(m) else int(m is str))
+    first = _number_types(text)
+
+    def rank(member: Any) -> int:
+        if member in first:
+            return first.index(member) - len(first)
+        return 2 if hints.says_nothing(member) else int(member is str)
+
+    others.sort(key=rank)
     problems = []
     for member in others:
         try:
@@ -252,6 +263,18 @@ def _union(text: str, wanted: Wanted, members: tuple[Any, ...]) -> Any:
         raise (inside or problems)[0]
     hint = next((problem.hint for problem in problems if problem.hint), "")
     raise refused(text, wanted.annotation, hint)
+
+
+def _number_types(text: str) -> tuple[type, ...]:
+    """The types that the number which a text spells fits best; none if it is none."""
+    try:
+        value = syntax.literal(syntax.expression(text.strip()))
+    except (BadTextError, ValueError):
+        return ()
+    if type(value) is bool:
+        return (bool,)
+    tower = (int, float, complex)
+    return tower[tower.index(type(value)) :] if type(value) in tower else ()
 
 
 def _untyped(text: str, wanted: Wanted) -> Any:

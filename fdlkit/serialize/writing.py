@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fdlkit.errors import UserError
-from fdlkit.graph import paths
+from fdlkit.graph import built, paths
 from fdlkit.graph.model import (
     DType,
     Graph,
@@ -134,23 +134,36 @@ def _plain(held: Any) -> Any:
 
 
 def _refuse_what_cannot_be_kept(graph: Graph, places: Places) -> None:
-    lines = []
+    objects = {one.path: one.lines() for one in built.find_built(graph, places)}
+    found: dict[paths.Path, tuple[str, ...]] = {}
     for number in places.order:
         # Paths are spelled for problems only: there may be many, and long ones.
         for key, loss in _losses(graph.nodes[number]):
             path = places.path(number)
-            at = paths.format(path if key is None else (*path, key))
-            lines.append(f"  {at}: {loss}")
+            if path in objects:  # a part of it
+                found[path] = objects[path]
+                continue
+            path = path if key is None else (*path, key)
+            told = [f"  {paths.format(path)}: {loss}"]
+            if key is not None and (instead := _instead(graph.nodes[number], key)):
+                told.append(f"    write {instead}")
+            found[path] = objects.get(path, tuple(told))
     if isinstance(graph.root, Leaf) and (why := _why_not(graph.root.value)):
-        lines.append(f"  {paths.ROOT}: {why}")
-    if lines:
-        count = f"{len(lines)} values" if len(lines) > 1 else "a value"
+        found[()] = objects.get((), (f"  {paths.ROOT}: {why}",))
+    if found:
+        count = f"{len(found)} values" if len(found) > 1 else "a value"
         raise UserError(
             f"{count} of this config cannot be kept in JSON",
-            *lines,
+            *(line for lines in found.values() for line in lines),
             "use a function or class at the top level of a module, "
             "and fdl.Config(...) in place of a built object",
         )
+
+
+def _instead(node: Node, key: paths.PathKey) -> str | None:
+    argument = node.argument(key)
+    held = _held(argument.value) if argument is not None else None
+    return built.as_config(held.live) if isinstance(held, Opaque) else None
 
 
 def _losses(node: Node) -> Iterator[tuple[paths.PathKey | None, str]]:

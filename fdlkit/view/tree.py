@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from fdlkit import printable
-from fdlkit.graph import origins, paths, reprs, texts
+from fdlkit.graph import built, origins, paths, reprs, texts
 from fdlkit.graph.faults import BrokenReferenceError
 from fdlkit.graph.model import (
     UNKNOWN,
@@ -21,7 +21,7 @@ from fdlkit.graph.model import (
 from fdlkit.graph.places import Places
 from fdlkit.graph.resolve import Resolver
 
-Kind = Literal["node", "leaf", "default", "unset", "reference", "repeat"]
+Kind = Literal["node", "leaf", "default", "unset", "reference", "repeat", "built"]
 
 
 # Longer types (unions of whatever an array may be) are cut at this length.
@@ -186,6 +186,8 @@ class _Tree:
             kind, text = self._unset(argument)
         elif isinstance(value, Leaf):
             kind, text = "leaf", texts.leaf(value)
+            if built.what(self._graph, value) is not None:
+                kind = "built"
         else:
             node = self._graph.nodes[value.node]
             mark, is_first = self._mark(value.node, node)
@@ -195,6 +197,8 @@ class _Tree:
                 result = self._result(value.node, item.holder)
             elif not is_first:
                 kind = "repeat"
+            elif built.what(self._graph, value) is not None:
+                kind = "built"
             elif (line := self._one_line(value)) is not None:
                 kind, text = "leaf", line
             else:
@@ -300,7 +304,9 @@ def _pieces(row: Row) -> list[_Piece]:
             pieces.append(("dim" if is_quiet else "", " = "))
     if row.mark:
         pieces.append(("mark", f"{row.mark} "))
-    style = {"node": "name", "reference": "reference", "leaf": ""}.get(row.kind, "dim")
+    style = {"node": "name", "reference": "reference", "leaf": "", "built": ""}.get(
+        row.kind, "dim"
+    )
     if row.value:
         pieces.append((style, row.value))
     if row.result:
@@ -311,6 +317,8 @@ def _pieces(row: Row) -> list[_Piece]:
         pieces.append(
             ("dim", "  (default)" if row.kind == "default" else "  (not set)")
         )
+    if row.kind == "built":
+        pieces.append(("mark", "  (a built object)"))
     pieces += [("tag", f" #{tag}") for tag in row.tags]
     return [(style, printable.clean(text)) for style, text in pieces]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import subprocess
@@ -110,18 +111,35 @@ def test_everything_that_cannot_be_kept_is_listed():
     assert [line.split(": ")[0] for line in lines[1:-1]] == [
         "  a[0]",
         "  a[1]",
+        "    write fdl.Config(flax.linen.Dense, features=3)",
         "  b['k']",
         "  b[('t', <Norm.RMS",
         "  c",
     ]
     assert lines[1] == "  a[0]: a lambda"
-    assert lines[2].endswith("(a flax.linen.Dense)")
-    assert lines[3] == "  b['k']: init_fn, which is defined inside chain"
-    assert lines[5] == (
+    assert lines[2] == "  a[1]: a Flax module (flax.linen.Dense)"
+    assert lines[4] == "  b['k']: init_fn, which is defined inside chain"
+    assert lines[6] == (
         "  c: local, which is defined inside "
         "test_everything_that_cannot_be_kept_is_listed"
     )
     assert "fdl.Config(...)" in lines[-1]
+
+
+@dataclasses.dataclass(frozen=True)
+class Axes:
+    data: int = -1
+    fsdp: int = 1
+
+
+def test_for_a_value_that_json_lacks_it_is_said_what_to_write():
+    with pytest.raises(UserError) as refused:
+        dumps(fdl.Config(Box, a=Axes(data=2), b={"k": jax.P("data")}))
+    assert refused.value.lines[1:4] == (
+        f"  a: Axes(data=2, fsdp=1) (a {__name__}.Axes)",
+        f"    write fdl.Config({__name__}.Axes, data=2)",
+        "  b['k']: P('data',) (a jax.P)",
+    )
 
 
 def test_a_reference_and_what_is_shared_keep_their_meaning():

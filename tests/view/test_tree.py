@@ -142,6 +142,18 @@ def test_what_is_shared_is_marked_and_shown_once():
     )
 
 
+def test_one_node_many_times_is_marked_as_one():
+    node = fdl.Config(Box, a=1)
+    text = render(tree(snapshot([node] * 3), defaults=False))
+    assert text == (
+        "list\n├─ [0] = &1 Box\n│  └─ a = 1\n├─ [1] = *1 Box\n└─ [2] = *1 Box\n"
+    )
+    text = render(tree(snapshot(dict.fromkeys("ab", node)), defaults=False))
+    assert text == ("dict\n├─ ['a'] = &1 Box\n│  └─ a = 1\n└─ ['b'] = *1 Box\n")
+    text = render(tree(snapshot([[]] * 2)))
+    assert text == "list\n├─ [0] = &1 []\n└─ [1] = *1 list\n"
+
+
 def test_depth_and_diamonds_cost_their_node_count():
     chain = diamond = fdl.Config(Box)
     for _ in range(3000):
