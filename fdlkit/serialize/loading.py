@@ -218,7 +218,8 @@ class _NotUsableError(Exception):
 
 def _dtype(name: str) -> Any:
     if name not in DTYPES:
-        raise _NotUsableError(f"no dtype '{name}'")
+        hint = suggest.hint(name, sorted(DTYPES))
+        raise _NotUsableError(f"no dtype '{name}'" + (f", {hint}" if hint else ""))
     import numpy
 
     try:
