@@ -156,6 +156,10 @@ class VerbFlags:
             problem = f"fdlkit {self.verb} takes one {what}; what is '{surplus}'?"
         raise UserError(problem, f"  {self.usage()}")
 
+    def names(self) -> list[str]:
+        """The names of all flags that may follow the verb."""
+        return [*self._usage, *self._common]
+
     def usage(self) -> str:
         """The usage line."""
         return f"usage: fdlkit {self.verb} {self.arguments} [flags]"
@@ -201,7 +205,7 @@ class VerbFlags:
                 raise self._unknown("undefok", argv)
 
     def _unknown(self, name: str, argv: Sequence[str]) -> UserError:
-        known = [*self._usage, *self._common]
+        known = self.names()
         near = suggest.nearest(name, known, n=1)
         if near:
             lines = [f"  {suggest.did_you_mean(f'--{near[0]}')}"]

@@ -64,7 +64,8 @@ def syntax_error_lines(
 ) -> tuple[str, ...]:
     """`file:line: message`, the line of code, and a caret under the column."""
     file = tracebacks.shown_path(error.filename or path)
-    what = f"{file}:{error.lineno}: {error.msg}"
+    line = f":{error.lineno}" if error.lineno else ""
+    what = f"{file}{line}: {error.msg}"
     if not error.text:
         return (what,)
     code = error.text.rstrip("\n")

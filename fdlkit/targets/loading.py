@@ -124,7 +124,8 @@ def _load_json(spelt: spelling.Spelling, allow: Sequence[str]) -> LoadedTarget:
     with _naming(path):
         cfg = loading.loads(text, allow=allow)
     if not isinstance(cfg, fdl.Buildable):
-        raise UserError(f"{path} holds a {type(cfg).__name__}, not a config")
+        kind = type(cfg).__name__
+        raise UserError(f"{path} holds a value of type {kind}, not a config")
     return LoadedTarget(spelt.text, cfg, None, path.resolve(), "", text)
 
 

@@ -54,7 +54,7 @@ def import_module(name: str) -> types.ModuleType:
     except OSError as error:  # no folder holds a name this long
         raise _no_module(name, name) from error
     except Exception as error:
-        what = f"importing {parent} raised {type(error).__name__}: {error}"
+        what = f"importing {cut(parent)} raised {type(error).__name__}: {error}"
         raise UserError(what, *tracebacks.own_frames(error)) from error
     if spec is None:
         raise _no_module(name, name)
@@ -192,6 +192,16 @@ def _import_failed(error: BaseException, origin: object) -> UserError:
     return UserError(what, *tracebacks.own_frames(error))
 
 
+def _modules_of(folder: pathlib.Path) -> list[str]:
+    """The modules that stand in a folder below the current one."""
+    try:
+        names = [path.stem for path in folder.glob("*.py")]
+        packages = [path.parent.name for path in folder.glob("*/__init__.py")]
+    except OSError:
+        return []
+    return sorted(name for name in {*names, *packages} if not name.startswith("_"))
+
+
 def _no_module(name: str, missing: str) -> UserError:
     lines, there = [], False
     if missing != name:
@@ -201,5 +211,7 @@ def _no_module(name: str, missing: str) -> UserError:
         there = file.is_file()
     if there:
         lines.append(f"  did you mean '{file}'?")
+    elif near := suggest.nearest(file.stem, _modules_of(file.parent), n=1):
+        lines.append(f"  did you mean '{'.'.join([*file.parent.parts, *near])}'?")
     lines.append(f"  searched: {os.getcwd()} and Python's own path")
     return UserError(f"no module {quote(name)}", *lines)

@@ -9,6 +9,8 @@ import pytest
 
 from fdlkit.errors import UserError
 from fdlkit.overrides.apply import Override, apply
+from fdlkit.overrides.problems import BadTextError
+from fdlkit.overrides.symbols import Scope
 from tests.overrides import loose, relatives
 
 
@@ -139,6 +141,11 @@ def test_none_in_another_spelling_is_told_where_none_is_allowed(word):
     assert f"'{word}' is not an int or None" in says
     assert "did you mean 'None'?" in says
     assert "did you mean" not in refusal("every=abc")
+
+
+def test_what_is_no_name_is_not_looked_for():
+    with pytest.raises(BadTextError, match="is not the name of a function or class"):
+        Scope((loose,)).find("a b")
 
 
 def test_an_open_bracket_is_told_in_the_users_own_words():

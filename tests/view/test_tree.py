@@ -1,9 +1,8 @@
-"""The tree as `fdlkit show` prints it, against golden files beside this one."""
+"""The tree as `fdlkit show` prints it, against golden files."""
 
 from __future__ import annotations
 
 import dataclasses
-import pathlib
 import re
 from typing import Any
 
@@ -18,8 +17,6 @@ from fdlkit.serialize.reading import read
 from fdlkit.serialize.writing import dumps
 from fdlkit.view.tree import render, tree
 from tests.graph.configs import Box, Norm, Pair, configs
-
-GOLDEN = pathlib.Path(__file__).parent / "golden"
 
 
 class WeightDType(fdl.Tag):
@@ -91,9 +88,8 @@ def experiment():
         ("narrow", {}, {"width": 40}),
     ],
 )
-def test_the_tree_is_as_in_the_golden_file(name, options, drawn):
-    text = render(tree(snapshot(experiment()), **options), **drawn)
-    assert text == (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
+def test_the_tree_is_as_in_the_golden_file(name, options, drawn, golden):
+    golden(f"view/{name}", render(tree(snapshot(experiment()), **options), **drawn))
 
 
 def test_a_config_from_json_shows_the_same_but_for_defaults_and_types():
