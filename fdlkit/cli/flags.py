@@ -124,12 +124,11 @@ class VerbFlags:
             expanded = self._values.read_flags_from_files(list(argv), force_gnu=True)
         except flags.CantOpenFlagFileError as error:
             raise self._no_flag_file(error) from error
-        except (UnicodeDecodeError, OSError, RecursionError) as error:
-            raise UserError(
-                f"fdlkit {self.verb}: a flag file cannot be read: {error}"
-            ) from error
         except flags.Error as error:
             raise self._refused("--flagfile needs the name of a file") from error
+        except (ValueError, OSError, RecursionError) as error:  # no text, no name
+            what = f"a flag file cannot be read: {error}"
+            raise self._refused(what) from error
         expanded = [*map(_underscored, expanded)]
         self._refuse_undefok(expanded)
         try:
