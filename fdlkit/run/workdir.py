@@ -128,8 +128,9 @@ def as_path(directory: str) -> epath.Path:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             os.stat(path)  # which says, unlike `exists`, if the name is too long
     except (ImportError, KeyError, ValueError, OSError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
         raise UserError(
-            f"--workdir={cut(directory)} cannot be used: {error}",
+            f"--workdir={cut(directory)} cannot be used: {reason}",
             "a folder on this machine, or gs:// with the package gcsfs",
         ) from error
     return path

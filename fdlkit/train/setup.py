@@ -246,9 +246,6 @@ def _abstract(pipeline: Pipeline) -> ArraySpecs:
     }
 
 
-_HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "")
-
-
 @contextlib.contextmanager
 def _explained(batch: ArraySpecs) -> Iterator[None]:
     """Says on what data a model or loss could not be traced, and where it failed."""
@@ -263,7 +260,7 @@ def _explained(batch: ArraySpecs) -> Iterator[None]:
             frame
             for frame in frames
             if "site-packages" not in frame.filename
-            and not frame.filename.startswith(_HERE)
+            and os.path.join("fdlkit", "train") not in frame.filename
         ]
         at = [f"at {f.filename}:{f.lineno} in {f.name}" for f in inner[-1:]]
         shapes = ", ".join(f"{n} {list(a.shape)}" for n, a in batch.items())
