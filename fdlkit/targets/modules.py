@@ -51,7 +51,7 @@ def import_module(name: str) -> types.ModuleType:
         spec = importlib.util.find_spec(name)
     except ModuleNotFoundError as error:
         raise _no_module(name, str(error.name or parent)) from error
-    except OSError as error:  # no folder holds a name this long
+    except (OSError, RecursionError) as error:  # a name longer than any folder holds
         raise _no_module(name, name) from error
     except Exception as error:
         what = f"importing {cut(parent)} raised {type(error).__name__}: {error}"
