@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import dataclasses
 import json
 import os
@@ -36,6 +35,9 @@ class Row:
             return [*self.typed]
         given = [t if t.startswith("--") else f"--fdl_set={t}" for t in self.typed]
         return ["show", "lm.py:T", "--format=json", *given]
+
+    def __str__(self) -> str:
+        return " ".join(self.typed)
 
 
 def taken(*typed: str, says: str = "", **sets: object) -> Row:
@@ -207,43 +209,74 @@ error: no 'adm' in optax: opt (lm.Trainer)
 ]
 
 
+@dataclasses.dataclass(frozen=True)
+class Result:
+    code: int
+    out: str
+    err: str
+
+
+ENVIRONMENT = {"PYTHONPATH": os.pathsep.join(sys.path), "PATH": os.environ["PATH"]}
+
+
 @pytest.fixture(scope="module")
-def results(request, tmp_path_factory):
-    """Runs the rows that were asked for, as many at a time as there are cores."""
+def project(tmp_path_factory):
     folder = tmp_path_factory.mktemp("rows")
     shutil.copy(SMALL, folder / "lm.py")
-    env = {"PYTHONPATH": os.pathsep.join(sys.path), "PATH": os.environ["PATH"]}
-
-    def run(row: Row) -> subprocess.CompletedProcess:
-        command = [sys.executable, "-m", "fdlkit", *row.argv]
-        return subprocess.run(
-            command, capture_output=True, text=True, timeout=120, env=env, cwd=folder
-        )
-
-    wanted = [
-        item.callspec.params["row"]
-        for item in request.session.items
-        if getattr(item, "path", None) == request.path and hasattr(item, "callspec")
-    ]
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = dict(zip(map(id, wanted), pool.map(run, wanted), strict=True))
+    yield folder
     left = sorted(p.name for p in folder.iterdir() if p.name != "__pycache__")
     assert left == ["lm.py"], "a line wrote a file"
-    return found
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: " ".join(row.typed))
-def test_a_line_as_it_is_typed(row, results):
-    result = results[id(row)]
+@pytest.fixture(scope="module")
+def results(project, tmp_path_factory):
+    """What every row gives, each in a process of its own, all from one start."""
+    told = tmp_path_factory.mktemp("told")
+    done = subprocess.run(
+        [sys.executable, str(SMALL.with_name("forked.py")), str(told)],
+        input=json.dumps([row.argv for row in ROWS]),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=ENVIRONMENT,
+        cwd=project,
+    )
+    assert done.returncode == 0, done.stderr
+    return [
+        Result(code, (told / f"{n}.out").read_text(), (told / f"{n}.err").read_text())
+        for n, code in enumerate(json.loads(done.stdout))
+    ]
+
+
+@pytest.mark.parametrize("number", range(len(ROWS)), ids=[*map(str, ROWS)])
+def test_a_line_as_it_is_typed(number, results):
+    check(ROWS[number], results[number])
+
+
+@pytest.mark.parametrize("number", [0, 3, 5], ids=lambda n: str(ROWS[n]))
+def test_so_it_is_from_a_start_of_its_own(number, project):
+    row = ROWS[number]
+    done = subprocess.run(
+        [sys.executable, "-m", "fdlkit", *row.argv],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=ENVIRONMENT,
+        cwd=project,
+    )
+    check(row, Result(done.returncode, done.stdout, done.stderr))
+
+
+def check(row: Row, result: Result) -> None:
     if row.says.endswith("...\n"):
-        assert result.stderr.startswith(row.says.removesuffix("...\n"))
+        assert result.err.startswith(row.says.removesuffix("...\n"))
     else:
-        assert result.stderr == row.says
+        assert result.err == row.says
     if row.sets is None:
-        assert (result.returncode, result.stdout) == (2, "")
+        assert (result.code, result.out) == (2, "")
     else:
-        assert result.returncode == 0
-        shown = _shown(result.stdout)
+        assert result.code == 0
+        shown = _shown(result.out)
         assert {name: shown.get(name, "<unset>") for name in row.sets} == row.sets
 
 
