@@ -168,6 +168,6 @@ def test_a_module_that_lists_what_there_is_asks_the_one_engine():
             and any(words in node.value for words in lists)
             and not node.value.strip().endswith(".")  # a docstring
         ]
-        if says and "suggest" not in text:
+        if says and "suggest" not in text and path.name != "suggest.py":
             silent.append(str(path.relative_to(HOUSE)))
     assert silent == []
