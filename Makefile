@@ -32,7 +32,7 @@ HUGE_PAGES := GLIBC_TUNABLES=glibc.malloc.hugetlb=1
 DEMO := experiments/lm.py:base --workdir=runs/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow format lock readme wheel clean
+.PHONY: help setup demo test test-slow golden format lock readme wheel clean
 .PHONY: lint lint-format lint-style lint-types lint-imports
 
 help: ## list what can be made
@@ -75,6 +75,9 @@ test: setup ## run the fast tests
 
 test-slow: setup ## run the tests that take minutes
 	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
+
+golden: setup ## write tests/golden anew: what the program says now
+	$(BIN)/python -m pytest -m golden --update-golden $(PYTEST_ARGS)
 
 lint: lint-format lint-style lint-types lint-imports ## check format, style, types, imports
 

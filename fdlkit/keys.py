@@ -24,7 +24,7 @@ def parse_key(key: str) -> tuple[str | int, ...]:
     """
     parts: list[str | int] = []
     position = 0
-    while position < len(key):
+    while position < len(key) or not key:
         match = _PART.match(key, position)
         if match is None:
             raise UserError(
@@ -51,7 +51,12 @@ def get_key(context: Mapping[str, Any], key: str, *, wanted_by: str) -> Any:
     """
     value: Any = context
     gone = ""
-    for part in parse_key(key):
+    try:
+        parts = parse_key(key)
+    except UserError as error:
+        first, *rest = error.lines
+        raise UserError(f"{wanted_by}: {first}", *rest) from error
+    for part in parts:
         found, there = _step_into(value, part)
         if not found:
             where = gone or "the context"

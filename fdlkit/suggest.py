@@ -78,7 +78,10 @@ def _word_unlikeness(word: str, candidate: str) -> float:
     if a[0] != b[0]:  # the first letter is the one that is seldom mistyped
         score += 0.05
     if len(a) >= 2:
-        parts = candidate.lower().replace("-", "_").split("_")
+        parts = _parts(candidate)
+        given = _parts(word)
+        if len(given) >= 2 and _has_in_order(given, parts):  # a part was left out
+            score = min(score, 0.1 + 0.2 * (1 - len(a) / len(b)))
         if b.startswith(a):  # cut short; the less is missing, the likelier
             score = min(score, 0.1 + 0.2 * (1 - len(a) / len(b)))
         elif a in parts or word.lower() == "".join(part[:1] for part in parts):
@@ -90,9 +93,14 @@ def _word_unlikeness(word: str, candidate: str) -> float:
     return score
 
 
-def _has_in_order(letters: str, word: str) -> bool:
-    rest = iter(word)
-    return all(letter in rest for letter in letters)
+def _has_in_order(few: Iterable[str], many: Iterable[str]) -> bool:
+    """Whether the letters (or the parts) of one are among the other's, in order."""
+    rest = iter(many)
+    return all(one in rest for one in few)
+
+
+def _parts(word: str) -> list[str]:
+    return word.lower().replace("-", "_").split("_")
 
 
 def _plain(word: str) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from fdlkit import suggest
 from fdlkit.cli.flags import Parsed, VerbFlags
+from fdlkit.cli.streams import only_the_answer
 from fdlkit.errors import UserError
+from fdlkit.overrides.problems import quote
 
 
 def flags() -> VerbFlags:
@@ -32,17 +34,18 @@ def run(parsed: Parsed) -> int:
     if asked is not None and asked not in names:
         hint = suggest.hint(asked, names)
         raise UserError(
-            f"{target} has no split '{asked}'",
+            f"{target} has no split {quote(asked)}",
             *([f"  {hint}"] if hint else []),
             f"  splits: {', '.join(names)}",
         )
-    # All are built, also one that is not shown: their tokenizers are compared.
-    pipelines = splits.build_splits(cfg, names, target)
-    shown = names if asked is None else [asked]
-    texts = [
-        splits.describe_split(name, pipelines[name], parsed.values["n"])
-        for name in shown
-    ]
+    with only_the_answer():
+        # All are built, also one that is not shown: their tokenizers are compared.
+        pipelines = splits.build_splits(cfg, names, target)
+        shown = names if asked is None else [asked]
+        texts = [
+            splits.describe_split(name, pipelines[name], parsed.values["n"])
+            for name in shown
+        ]
     print("\n\n".join(texts))
     splits.refuse_unlike_tokenizers(pipelines)
     return 0

@@ -7,6 +7,7 @@ whatever flags it likes. Importing this module imports neither Fiddle nor JAX.
 from __future__ import annotations
 
 import dataclasses
+import os
 import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,6 +16,7 @@ from absl import flags
 
 from fdlkit import suggest
 from fdlkit.errors import UserError
+from fdlkit.overrides.problems import cut, quote
 
 if TYPE_CHECKING:
     from fdlkit.overrides.apply import Override
@@ -72,6 +74,11 @@ class VerbFlags:
             "a module whose names a JSON target may use; may be repeated",
             metavar="MODULE",
         )
+        # Not this verb's own: absl's, and the program's.
+        self._common = {
+            "flagfile": ("--flagfile=FILE", "more flags from a file, one a line"),
+            "traceback": ("--traceback", "show where an error comes from"),
+        }
 
     def string(
         self, name: str, default: str | None, text: str, *, metavar: str
@@ -115,13 +122,21 @@ class VerbFlags:
         """
         try:
             expanded = self._values.read_flags_from_files(list(argv), force_gnu=True)
-            positional = self._values(["fdlkit", *map(_underscored, expanded)])[1:]
+        except flags.CantOpenFlagFileError as error:
+            raise self._no_flag_file(error) from error
+        except flags.Error as error:
+            raise self._refused("--flagfile needs the name of a file") from error
+        except (ValueError, OSError, RecursionError) as error:  # no text, no name
+            what = f"a flag file cannot be read: {error}"
+            raise self._refused(what) from error
+        expanded = [*map(_underscored, expanded)]
+        self._refuse_undefok(expanded)
+        try:
+            positional = self._values(["fdlkit", *expanded])[1:]
         except flags.UnrecognizedFlagError as error:
-            raise self._unknown(error.flagname) from error
+            raise self._unknown(error.flagname, expanded) from error
         except (flags.Error, ValueError) as error:  # ValueError: `--noflag=value`
-            raise UserError(
-                f"fdlkit {self.verb}: {error}", f"  fdlkit {self.verb} --help"
-            ) from error
+            raise self._refused(str(error)) from error
         values = {name: self._values[name].value for name in self._usage}
         return Parsed(tuple(positional), values, tuple(self._changes), tuple(argv))
 
@@ -140,16 +155,21 @@ class VerbFlags:
             problem = f"fdlkit {self.verb} takes one {what}; what is '{surplus}'?"
         raise UserError(problem, f"  {self.usage()}")
 
+    def names(self) -> list[str]:
+        """The names of all flags that may follow the verb."""
+        return [*self._usage, *self._common]
+
     def usage(self) -> str:
         """The usage line."""
         return f"usage: fdlkit {self.verb} {self.arguments} [flags]"
 
     def help(self, summary: str, width: int) -> str:
         """The text of `fdlkit VERB --help`, `width` columns wide."""
-        margin = 2 + max(len(spelling) for spelling, _ in self._usage.values()) + 2
+        usage = self._usage | self._common
+        margin = 2 + max(len(spelling) for spelling, _ in usage.values()) + 2
         margin = min(margin, 34)
         lines = [self.usage(), "", summary, "", "flags:"]
-        for spelling, text in self._usage.values():
+        for spelling, text in usage.values():
             head = f"  {spelling}"
             body = textwrap.wrap(text, max(width - margin, 24)) or [""]
             if len(head) + 2 > margin:
@@ -163,17 +183,46 @@ class VerbFlags:
         flags.DEFINE_flag(_OverrideFlag(name, kind, text, self._changes), self._values)
         self._usage[name] = f"--{name}={metavar}", f"{text}; may be repeated"
 
-    def _unknown(self, name: str) -> UserError:
-        near = suggest.nearest(name, self._usage, n=1)
+    def _refused(self, what: str) -> UserError:
+        return UserError(f"fdlkit {self.verb}: {what}", f"  fdlkit {self.verb} --help")
+
+    def _no_flag_file(self, error: flags.CantOpenFlagFileError) -> UserError:
+        cause = error.__context__
+        if not isinstance(cause, OSError):
+            return self._refused(str(error))
+        name = quote(os.fspath(cause.filename or ""))
+        return self._refused(f"cannot read the flag file {name}: {cause.strerror}")
+
+    def _refuse_undefok(self, argv: Sequence[str]) -> None:
+        """Absl would let flags pass that it names, and no flag may be lost."""
+        for argument in argv:
+            if argument == "--":
+                return
+            if argument.lstrip("-").partition("=")[0] == "undefok" and (
+                argument.startswith("-")
+            ):
+                raise self._unknown("undefok", argv)
+
+    def _unknown(self, name: str, argv: Sequence[str]) -> UserError:
+        known = self.names()
+        near = suggest.nearest(name, known, n=1)
         if near:
             lines = [f"  {suggest.did_you_mean(f'--{near[0]}')}"]
-        else:
-            lines = [f"  to set a parameter: --fdl_set={name}=VALUE"]
+        elif name == "undefok":
+            lines = []
+        else:  # a parameter of the config, without the flag that sets one
+            given = [a.partition("=") for a in argv if a.startswith("-")]
+            value = next(
+                (v for n, equals, v in given if equals and n.lstrip("-") == name),
+                "VALUE",
+            )
+            meant = f"--fdl_set={name}={value}"
+            lines = [f"  {suggest.did_you_mean(cut(meant))}"]
         return UserError(
-            f"fdlkit {self.verb} has no flag '--{name}'",
+            f"fdlkit {self.verb} has no flag {quote(f'--{name}')}",
             *lines,
             *textwrap.wrap(
-                f"flags: {', '.join(f'--{flag}' for flag in self._usage)}",
+                f"flags: {', '.join(f'--{flag}' for flag in known)}",
                 width=80,
                 initial_indent="  ",
                 subsequent_indent="    ",

@@ -12,7 +12,9 @@ import traceback
 from collections.abc import Sequence
 
 from fdlkit import printable, suggest
+from fdlkit.cli import streams
 from fdlkit.errors import RunFailedError, UserError
+from fdlkit.overrides.problems import quote
 
 INTERRUPTED = 130
 
@@ -52,6 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
       written. 130: interrupted. A verb may return others.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
+    streams.write_anything(sys.stdout)
     show_traceback = "--traceback" in arguments
     arguments = [a for a in arguments if a != "--traceback"]
     try:
@@ -140,10 +143,12 @@ def _overview() -> str:
 
 def _unknown_verb(name: str) -> UserError:
     names = [verb.name for verb in VERBS]
-    kind = "flag" if name.startswith("-") else "verb"
-    hint = suggest.hint(name.lstrip("-"), names)
+    if name.startswith("-"):
+        kind, hint = "flag", suggest.hint(name, ["--help", "--version", "--traceback"])
+    else:
+        kind, hint = "verb", suggest.hint(name, names)
     return UserError(
-        f"fdlkit has no {kind} '{name}'",
+        f"fdlkit has no {kind} {quote(name)}",
         *([f"  {hint}"] if hint else []),
         f"  verbs: {', '.join(names)}",
     )

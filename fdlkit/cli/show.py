@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, TextIO
 
 from fdlkit import printable
 from fdlkit.cli.flags import Parsed, VerbFlags
+from fdlkit.cli.streams import only_the_answer
 from fdlkit.errors import UserError
+from fdlkit.overrides.problems import cut
 
 if TYPE_CHECKING:
     from fdlkit.graph.model import Graph
@@ -142,9 +144,11 @@ def _config(target: str, parsed: Parsed) -> str:
         cfg = graph
     else:
         cfg = load_overridden(target, parsed).cfg
-        graph = snapshot(cfg)
+        with only_the_answer():  # defaults are made by the user's own code
+            graph = snapshot(cfg)
     if parsed.values["format"] == "json":
-        return dumps(cfg).rstrip("\n")
+        with only_the_answer():
+            return dumps(cfg).rstrip("\n")
     from fdlkit.view import tree
 
     where = parsed.values["where"]
@@ -163,6 +167,8 @@ def _config(target: str, parsed: Parsed) -> str:
 
 def _write(path: pathlib.Path, text: str) -> None:
     try:
-        path.write_text(f"{text}\n", encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}") from error
+        # Half a pair of surrogates is no UTF-8; its escape is what JSON has for it.
+        path.write_bytes(f"{text}\n".encode("utf-8", "backslashreplace"))
+    except (OSError, ValueError) as error:  # ValueError: a name with a NUL in it
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UserError(f"cannot write {cut(str(path))}: {reason}") from error

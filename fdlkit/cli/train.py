@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fdlkit.cli.flags import Parsed, VerbFlags
+from fdlkit.cli.streams import only_the_answer
 from fdlkit.errors import UserError
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def run(parsed: Parsed) -> int:
     # Signals are heeded before the seconds that importing JAX takes.
     from fdlkit.run.lifecycle import stop_on_signals
 
-    with stop_on_signals() as stop:
+    with stop_on_signals() as stop, only_the_answer():  # which is no text here
         from fdlkit.cli.targets import load_overridden
         from fdlkit.run import launch
 

@@ -138,7 +138,9 @@ def files_of_split(
         files.
     """
     if split not in get_args(Split):
-        raise UserError(f"no split {split!r}", "  splits: train, eval")
+        hint = suggest.hint(split, get_args(Split))
+        lines = [f"  {hint}"] if hint else []
+        raise UserError(f"no split {split!r}", *lines, "  splits: train, eval")
     if not 0 <= eval_fraction <= 1:
         raise UserError(f"eval_fraction={eval_fraction} is not between 0 and 1")
     ranked = sorted(names, key=_unit_hash)

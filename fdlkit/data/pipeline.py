@@ -17,6 +17,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from fdlkit import suggest
 from fdlkit.data.batches import BatchIterator, GlobalBatches
 from fdlkit.data.mixture import Mixture
 from fdlkit.data.order import MixedOrder, Order, SourceOrder
@@ -78,7 +79,12 @@ class Pipeline:
         if self.seed < 0:
             raise UserError(f"seed={self.seed} of a pipeline is negative")
         if self.remainder not in get_args(Remainder):
-            raise UserError(f"no remainder {self.remainder!r}", "  drop or pad")
+            hint = suggest.hint(str(self.remainder), get_args(Remainder))
+            raise UserError(
+                f"no remainder {self.remainder!r}",
+                *([f"  {hint}"] if hint else []),
+                "  possible: drop, pad",
+            )
         check_transforms(self.transforms)
 
     def spec(self) -> dict[str, ArraySpec]:

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax.typing import DTypeLike
 
+from fdlkit import suggest
 from fdlkit.nn.einsum import Einsum
 
 Activation = Literal["gelu", "silu", "relu"]
@@ -43,8 +44,10 @@ class Mlp(nn.Module):
         super().__post_init__()
         known = get_args(Activation)
         if self.activation not in known:
+            meant = suggest.hint(str(self.activation), known)
             raise ValueError(
                 f"activation={self.activation!r} is not one of {', '.join(known)}"
+                + (f"; {meant}" if meant else "")
             )
 
     @nn.compact

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import jax
 
+from fdlkit import suggest
+
 POLICIES: dict[str, Callable[..., bool]] = {
     "full": jax.checkpoint_policies.nothing_saveable,
     "nothing_saveable": jax.checkpoint_policies.nothing_saveable,
@@ -33,5 +35,9 @@ def remat_policy(name: str) -> Callable[..., bool] | None:
     if name == "none":
         return None
     if name not in POLICIES:
-        raise ValueError(f"remat={name!r} is not one of none, {', '.join(POLICIES)}")
+        meant = suggest.hint(str(name), ["none", *POLICIES])
+        raise ValueError(
+            f"remat={name!r} is not one of none, {', '.join(POLICIES)}"
+            + (f"; {meant}" if meant else "")
+        )
     return POLICIES[name]

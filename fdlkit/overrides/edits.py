@@ -11,7 +11,7 @@ import fiddle as fdl
 
 from fdlkit.errors import UserError
 from fdlkit.graph import model, paths, references, resolve, signatures, snapshot
-from fdlkit.overrides import pieces, places, values
+from fdlkit.overrides import pieces, places, syntax, values
 from fdlkit.overrides.problems import BadTextError, quote
 from fdlkit.overrides.symbols import Scope
 
@@ -96,8 +96,10 @@ def _compute(
             result = _COMPUTE[edit.operator](before, value)
         else:
             raise TypeError(f"{quote(edit.operator)} does not work on {before!r:.40}")
-    except (TypeError, ValueError, OverflowError) as error:
+    except (TypeError, ValueError, OverflowError, MemoryError) as error:
         raise BadTextError(f"{place.label}: {error}", span) from error
+    if syntax.is_too_large(result):
+        raise BadTextError(f"{place.label}: the result is too large", span)
     place.set(result)
     return _cut(place, held)
 

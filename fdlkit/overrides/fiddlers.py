@@ -10,7 +10,7 @@ import fiddle as fdl
 from fdlkit import suggest, tracebacks
 from fdlkit.errors import UserError
 from fdlkit.graph import signatures
-from fdlkit.overrides import symbols, syntax, values
+from fdlkit.overrides import functions, symbols, syntax, values
 from fdlkit.overrides.problems import BadTextError, listing, quote
 from fdlkit.overrides.symbols import Scope
 
@@ -78,17 +78,13 @@ def _find(name: str, scope: Scope) -> Any:
 
 
 def _fiddlers(scope: Scope) -> list[str]:
-    """The public functions of the experiment's own file that could be fiddlers."""
+    """The fiddlers of the experiment's own file: those that `show FILE.py` lists."""
     module = scope.modules[0]
-    return [
-        name
-        for name, value in vars(module).items()
-        if not name.startswith("_")
-        and inspect.isfunction(value)
-        and value.__module__ == module.__name__
-        and _takes_a_config(value)
-        and value.__annotations__.get("return", None) in (None, "None")
-    ]
+    try:
+        text = inspect.getsource(module)
+    except (OSError, TypeError):  # made in a notebook, or its file is gone
+        return []
+    return [name for name in functions.names(text, "fiddler") if hasattr(module, name)]
 
 
 def _takes_a_config(function: Any) -> bool:

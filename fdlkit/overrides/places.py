@@ -107,8 +107,11 @@ class Place:
         """Takes the value away; what is not set stays so."""
         if self.get() is MISSING:
             return
-        if isinstance(self.holder, fdl.Buildable) and isinstance(self.key, str):
-            delattr(self.holder, self.key)
+        if isinstance(self.holder, fdl.Buildable):
+            if isinstance(self.key, str):
+                delattr(self.holder, self.key)
+            else:
+                del self.holder[self.key]
         elif isinstance(self.holder, tuple):
             assert self.above is not None
             index = self.key % len(self.holder)
@@ -261,10 +264,8 @@ def _argument(
     set_now = fiddle_internals.raw_arguments(node)
     if isinstance(key, paths.Key) and isinstance(key.value, str):
         key = key.value  # cfg['name'] is cfg.name
-    if isinstance(key, int) and key not in set_now:
-        # Such an argument has been given its name, see `name_arguments`.
-        placed = signatures.placed(fdl.get_callable(node), [key])
-        key = placed.names.get(key, key) if placed.can_be_named else key
+    if isinstance(key, int):
+        return _positional(node, above, key, step)
     if key in known:
         return Place(node, key, (*path, key), known[key].annotation, above)
     if key in set_now or (
@@ -276,6 +277,51 @@ def _argument(
     raise _no_parameter(node, path, key, step, root)
 
 
+def _positional(
+    node: fdl.Buildable, above: Place | None, index: int, step: Step
+) -> Place:
+    """A positional argument by its index, as Fiddle counts them; -1 is the last."""
+    path = () if above is None else above.path
+    function = fdl.get_callable(node)
+    by_place: list[signatures.Parameter] = []
+    rest: signatures.Parameter | None = None
+    for parameter in signatures.all_parameters(function).values():
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            rest = parameter
+        elif parameter.kind in _BY_PLACE:
+            by_place.append(parameter)
+    set_now = fiddle_internals.raw_arguments(node)
+    count = max((k + 1 for k in set_now if isinstance(k, int)), default=0)
+    count = max(count, len(by_place))
+    if not -count <= index < count:
+        some = f"{count} positional argument{'s' if count != 1 else ''}"
+        where = f"{paths.format(path)} ({callable_name(node)})"
+        more: tuple[str, ...] = ()
+        if rest is not None:
+            more = ("to give it others, write the whole of it: Name(value, value)",)
+        raise BadTextError(
+            f"{where} has {some if count else 'no positional arguments'}, "
+            f"and so no [{index}]",
+            step.span,
+            hint=f"0 to {count - 1}" if count else "",
+            more=more,
+        )
+    index %= count
+    wanted = by_place[index] if index < len(by_place) else rest
+    key: str | int = index
+    is_named = wanted is not None and wanted.kind in signatures.BY_NAME
+    if wanted is not None and is_named and index not in set_now:
+        key = wanted.name
+    annotation = Any if wanted is None else wanted.annotation
+    return Place(node, key, (*path, key), annotation, above)
+
+
+_BY_PLACE = (
+    inspect.Parameter.POSITIONAL_ONLY,
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+)
+
+
 def _no_parameter(
     node: fdl.Buildable, path: paths.Path, key: Any, step: Step, root: fdl.Buildable
 ) -> BadTextError:
@@ -283,7 +329,7 @@ def _no_parameter(
     known = list(signatures.parameters(fdl.get_callable(node)))
     parameters = f"parameters: {listing(known)}"
     if not isinstance(key, str):
-        what = f"no positional argument {key} {where}"
+        what = f"no parameter {_spelt(step.key)} {where}"
         return BadTextError(what, step.span, more=(parameters,))
     what = f"no parameter {quote(key)} {where}"
     if hint := suggest.hint(key, known):

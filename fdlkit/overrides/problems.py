@@ -46,8 +46,13 @@ _SHOWN = 40  # of what is quoted of a longer value, inside a sentence
 
 def quote(text: str) -> str:
     """The text in single quotes, printable, and no longer than a person reads."""
+    return f"'{cut(text, _SHOWN)}'"
+
+
+def cut(text: str, length: int = _WIDTH) -> str:
+    """The text, printable, its end left out where it is longer."""
     text = _printable(text)
-    return f"'{text}'" if len(text) <= _SHOWN else f"'{text[: _SHOWN - 1]}…'"
+    return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def listing(names: Iterable[str]) -> str:
@@ -71,16 +76,16 @@ def quoted_lines(problem: BadTextError, prefix: str, text: str) -> list[str]:
     """
     start, end = problem.span or (0, 0)
     # Of a long override the part around the caret is shown.
-    cut = max(0, min(start - 20, len(text) - _WIDTH)) if len(text) > _WIDTH else 0
-    shown = _printable(text[cut : cut + _WIDTH])
-    if cut:
+    left = max(0, min(start - 20, len(text) - _WIDTH)) if len(text) > _WIDTH else 0
+    shown = _printable(text[left : left + _WIDTH])
+    if left:
         shown = "…" + shown[1:]
-    if len(text) > cut + _WIDTH:
+    if len(text) > left + _WIDTH:
         shown = shown[:-1] + "…"
     lines = [problem.what, f"  {prefix}{shown}"]
     if problem.span is not None:
-        carets = "^" * max(min(end, cut + _WIDTH) - start, 1)
-        margin = " " * (2 + len(prefix) + start - cut)
+        carets = "^" * max(min(end, left + _WIDTH) - start, 1)
+        margin = " " * (2 + len(prefix) + start - left)
         lines.append(f"{margin}{carets} {problem.hint}".rstrip())
     elif problem.hint:
         lines.append(f"  {problem.hint}")

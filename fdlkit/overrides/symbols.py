@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import importlib.util
 import inspect
+import itertools
 import re
 import sys
 import types
@@ -33,14 +35,22 @@ class Scope:
 
     modules: tuple[types.ModuleType, ...] = ()
 
-    def beside(self, callable_: object) -> Scope:
-        """The same scope, then the package and the module that hold `callable_`."""
-        name = getattr(callable_, "__module__", None)
+    def beside(self, thing: object) -> Scope:
+        """The same scope, then the module that defines `thing` and the packages of it.
+
+        Public ones first, from the inside out: what a library keeps in a private
+        module is meant to be named by the package.
+        """
+        name = getattr(thing, "__module__", None)
         if not isinstance(name, str):
             return self
-        names = [name.partition(".")[0], name]
-        extra = [sys.modules[n] for n in names if n in sys.modules]
-        return Scope((*self.modules, *(m for m in extra if m not in self.modules)))
+        public = list(
+            itertools.takewhile(lambda part: not part.startswith("_"), name.split("."))
+        )
+        names = [".".join(public[:end]) for end in range(len(public), 0, -1)]
+        extra = dict.fromkeys(n for n in (*names, name) if n in sys.modules)
+        found = [sys.modules[n] for n in extra]
+        return Scope((*self.modules, *(m for m in found if m not in self.modules)))
 
     def find(self, text: str, kind: str = "function or class") -> Any:
         """What `text` names; columns in the error count from the text's start.
@@ -59,7 +69,16 @@ class Scope:
             found = vars(module).get(first, _ABSENT)
             if found is not _ABSENT:
                 return _walk(found, rest, text, len(first), kind)
+        if rest and (spelling := _with_a_colon(text)):
+            raise BadTextError(
+                f"no {kind} {quote(text)} in {self._where()}",
+                (0, len(text)),
+                hint=suggest.did_you_mean(spelling) or "",
+            )
         raise self._unknown(text, first, kind)
+
+    def _where(self) -> str:
+        return self.modules[0].__name__ if self.modules else "no module"
 
     def _qualified(self, match: re.Match[str]) -> Any:
         module_name, name = match["module"], match["name"]
@@ -83,9 +102,8 @@ class Scope:
     def _unknown(self, text: str, first: str, kind: str) -> BadTextError:
         candidates = [name for m in self.modules for name in public_names(m)]
         near = suggest.hint(first, candidates) or ""
-        where = self.modules[0].__name__ if self.modules else "no module"
         return BadTextError(
-            f"no {kind} {quote(first)} in {where}",
+            f"no {kind} {quote(first)} in {self._where()}",
             (0, len(first)),
             hint=near,
             more=() if near else FORMS,
@@ -122,6 +140,22 @@ def _members(value: object) -> Iterator[tuple[str, object]]:
 
 def _is_nameable(value: object) -> bool:
     return isinstance(value, types.ModuleType) or is_callable_symbol(value)
+
+
+def _with_a_colon(text: str) -> str | None:
+    """`pkg.mod:Name` for `pkg.mod.Name` of a package that is there, not imported."""
+    parts = text.split(".")
+    for end in range(len(parts) - 1, 0, -1):
+        module = ".".join(parts[:end])
+        if (loaded := sys.modules.get(module)) is not None:
+            near = suggest.nearest(parts[end], public_names(loaded), n=1)
+            if near:
+                return f"{module}:{'.'.join([*near, *parts[end + 1 :]])}"
+    try:
+        there = importlib.util.find_spec(parts[0]) is not None
+    except (ImportError, ValueError):
+        return None
+    return f"{'.'.join(parts[:-1])}:{parts[-1]}" if there else None
 
 
 def _walk(found: Any, names: list[str], text: str, end: int, kind: str) -> Any:

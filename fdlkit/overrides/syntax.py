@@ -13,6 +13,15 @@ from fdlkit.overrides.problems import BadTextError, quote
 # What the parser and the literal reader are known to raise on hostile text.
 _UNREADABLE = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
 _CALL = re.compile(r"([A-Za-z_][\w.]*(?::[A-Za-z_][\w.]*)?)\s*\(")
+# A string, which is left alone, or `pkg.mod:Name`.
+_STRING_OR_QUALIFIED = re.compile(
+    r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+    r"""|(?<![\w.:])([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)(?![\w.:])""",
+    re.DOTALL,
+)
+# Python prints no int of more than 4,300 digits, nor reads one.
+_MOST_DIGITS = 4000
+_MOST_BITS = int(_MOST_DIGITS * 3.3219)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,30 +32,76 @@ class Call:
       name: What stands before the parenthesis: `optax.adam`, `pkg.mod:Name`.
       keywords: Each argument's name, the columns of the name, and its expression.
       text: The text that the expressions' columns count in, which is all of it.
+      positional: The expressions of the arguments without a name.
     """
 
     name: str
     keywords: tuple[tuple[str, tuple[int, int], ast.expr], ...]
     text: str
+    positional: tuple[ast.expr, ...] = ()
 
 
 def expression(text: str) -> ast.expr:
     """The expression that a text without outer blanks spells.
 
+    `pkg.mod:Name`, which Python does not know, may stand in it wherever a name may.
+
     Raises:
-      BadTextError: The text is no Python expression.
+      BadTextError: The text is no such expression, or has an int that is too large.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)
-            return ast.parse(text, mode="eval").body
+        node = _parsed(text)
     except _UNREADABLE as error:
-        deep = isinstance(error, RecursionError | MemoryError)
         raise BadTextError(
             f"{quote(text)} is not a Python literal",
             (0, len(text)),
-            hint="too deeply nested" if deep else "",
+            hint=_unfinished(error),
         ) from error
+    for part in ast.walk(node):
+        if isinstance(part, ast.Constant) and is_too_large(part.value):
+            raise too_large(text)
+    return node
+
+
+def is_too_large(value: Any) -> bool:
+    """Whether the value is an int of more digits than Python is willing to print."""
+    return isinstance(value, int) and value.bit_length() > _MOST_BITS
+
+
+def too_large(text: str) -> BadTextError:
+    """The problem that the text spells such an int."""
+    what = f"{quote(text)} is too large: an int has at most {_MOST_DIGITS} digits"
+    return BadTextError(what, (0, len(text)))
+
+
+def _parsed(text: str) -> ast.expr:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        try:
+            return ast.parse(text, mode="eval").body
+        except SyntaxError:
+            respelt = _STRING_OR_QUALIFIED.sub(_as_a_name, text)
+            if respelt == text:
+                raise
+            return ast.parse(respelt, mode="eval").body
+
+
+def _as_a_name(match: re.Match[str]) -> str:
+    """`pkg.mod:Name` as `pkg.mod_Name`, which takes as many columns."""
+    return match[0] if match[1] is None else f"{match[1]}_{match[2]}"
+
+
+def _unfinished(error: BaseException) -> str:
+    """What the parser says where that helps: of brackets and quotes left open."""
+    if isinstance(error, RecursionError | MemoryError):
+        return "too deeply nested"
+    said = error.msg if isinstance(error, SyntaxError) else ""
+    if "nested" in said:
+        return "too deeply nested"
+    telling = ("never closed", "unmatched", "does not match", "unterminated string")
+    if not any(words in said for words in telling):
+        return ""
+    return re.sub(r" \(detected at line \d+\)| on line \d+", "", said)
 
 
 def literal(node: ast.expr) -> Any:
@@ -61,26 +116,28 @@ def literal(node: ast.expr) -> Any:
         raise ValueError("not a literal") from error
 
 
+def is_call(text: str) -> bool:
+    """Whether the text begins like `Name(argument=value)`."""
+    return _CALL.match(text) is not None
+
+
 def call(text: str) -> Call | None:
     """Takes `Name(argument=value)` apart; None if the text is not written like it.
 
     Raises:
-      BadTextError: It is, but what is in the parentheses are no named arguments.
+      BadTextError: It is, but what is in the parentheses are no arguments.
     """
     match = _CALL.match(text)
     if match is None:
         return None
-    # `pkg.mod:Name(...)` is no expression; a name of the same length is.
-    stand_in = "_" * len(match[1]) + text[len(match[1]) :]
-    node = expression(stand_in)
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
-        raise BadTextError(
-            f"{quote(text)} is not written like Name(argument=value)", (0, len(text))
-        )
-    if node.args:
-        start, end = span(node.args[0], text)
-        what = f"the arguments of {match[1]} are given by name"
-        raise BadTextError(what, (start, end), hint="write argument=value")
+    what = f"{quote(text)} is not written like Name(argument=value)"
+    try:
+        node = _parsed(text)
+    except _UNREADABLE as error:
+        raise BadTextError(what, (0, len(text)), hint=_unfinished(error)) from error
+    if not isinstance(node, ast.Call) or span(node.func, text)[1] != match.end(1):
+        raise BadTextError(what, (0, len(text)))
+    expression(text)  # of its numbers
     keywords = []
     for keyword in node.keywords:
         start, _ = span(keyword, text)
@@ -88,7 +145,7 @@ def call(text: str) -> Call | None:
             what = f"the arguments of {match[1]} are given by name"
             raise BadTextError(what, (start, start + 2), hint="write argument=value")
         keywords.append((keyword.arg, (start, start + len(keyword.arg)), keyword.value))
-    return Call(match[1], tuple(keywords), text)
+    return Call(match[1], tuple(keywords), text, tuple(node.args))
 
 
 def span(node: ast.expr | ast.keyword, text: str) -> tuple[int, int]:

@@ -13,10 +13,8 @@ import dataclasses
 import enum
 import inspect
 import keyword
-import math
-import os
-import pathlib
 import re
+import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator
@@ -26,8 +24,9 @@ import fiddle as fdl
 
 from fdlkit import suggest
 from fdlkit.graph import signatures
-from fdlkit.overrides import hints, symbols, syntax
+from fdlkit.overrides import hints, literals, scalars, symbols, syntax
 from fdlkit.overrides.problems import BadTextError, listing, quote
+from fdlkit.overrides.scalars import refused
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,26 +62,27 @@ def read(text: str, wanted: Wanted) -> Any:
     """
     annotation = hints.plain(wanted.annotation)
     if hints.is_dtype(annotation, wanted.name):
-        return _dtype(text, annotation)
+        return scalars.dtype(text, annotation)
     if (members := hints.union_members(annotation)) is not None:
         return _union(text, wanted, members)
     if hints.says_nothing(annotation):
         return _untyped(text, wanted)
     if annotation is types.NoneType:
         if text != "None":
-            raise refused(text, annotation)
+            hint = suggest.hint(text, ["None"]) or ""
+            raise refused(text, annotation, hint)
         return None
     if typing.get_origin(annotation) is typing.Literal:
-        return _choice(text, typing.get_args(annotation))
+        return scalars.choice(text, typing.get_args(annotation))
     if hints.container_of(annotation) is not None:
         with _blanks_before(text):
             text = text.strip()
             return _container(syntax.expression(text), text, wanted, annotation)
     if inspect.isclass(annotation):
-        if reader := _SCALARS.get(annotation):
+        if reader := scalars.READERS.get(annotation):
             return reader(text)
         if issubclass(annotation, enum.Enum):
-            return _enum(text, annotation)
+            return scalars.enum_member(text, annotation)
     return _symbol(text, wanted, annotation)
 
 
@@ -91,144 +91,6 @@ class Symbol:
     """A function or class named where a node may stand."""
 
     callable: Any
-
-
-def refused(text: str, annotation: Any, hint: str = "") -> BadTextError:
-    """The problem that `text` is not what `annotation` wants."""
-    wanted = hints.describe(annotation)
-    return BadTextError(f"{quote(text)} is not {wanted}", (0, len(text)), hint=hint)
-
-
-def _str(text: str) -> str:
-    return text
-
-
-def _int(text: str) -> int:
-    plain = text.strip()
-    try:
-        if _BASED.fullmatch(plain):
-            return int(plain, 0)
-        if _WHOLE.fullmatch(plain):
-            return int(plain)
-        number = float(plain)
-    except ValueError:
-        raise refused(text, int) from None
-    if not math.isfinite(number):
-        raise refused(text, int)
-    if not number.is_integer():
-        raise refused(text, int, "an int has no fraction")
-    return int(number)
-
-
-_WHOLE = re.compile(r"[+-]?\d+(_\d+)*")
-_BASED = re.compile(r"[+-]?0[xob][\da-f]+(_[\da-f]+)*", re.IGNORECASE)
-
-
-def _float(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise refused(text, float) from None
-
-
-def _bool(text: str) -> bool:
-    value = _BOOLS.get(text.strip().lower())
-    if value is None:
-        raise refused(text, bool, "write true or false")
-    return value
-
-
-_BOOLS = {"true": True, "yes": True, "1": True}
-_BOOLS |= {"false": False, "no": False, "0": False}
-
-
-def _complex(text: str) -> complex:
-    try:
-        return complex(text)
-    except ValueError:
-        raise refused(text, complex) from None
-
-
-def _bytes(text: str) -> bytes:
-    try:
-        value = syntax.literal(syntax.expression(text.strip()))
-    except (BadTextError, ValueError):
-        value = None
-    if not isinstance(value, bytes):
-        raise refused(text, bytes, "write b'...'")
-    return value
-
-
-_SCALARS: dict[type, Callable[[str], Any]] = {
-    str: _str,
-    int: _int,
-    float: _float,
-    bool: _bool,
-    complex: _complex,
-    bytes: _bytes,
-    pathlib.Path: pathlib.Path,
-    pathlib.PurePath: pathlib.PurePath,
-    os.PathLike: pathlib.Path,
-}
-
-
-def _enum(text: str, annotation: type[enum.Enum]) -> enum.Enum:
-    """A member by its name or its value, in any case; exact spelling goes first."""
-    members = annotation.__members__
-    spellings = [(name, member) for name, member in members.items()]
-    spellings += [(str(member.value), member) for member in members.values()]
-    text = text.removeprefix(f"{annotation.__name__}.")
-    for spelling, member in spellings:
-        if spelling == text:
-            return member
-    for spelling, member in spellings:
-        if spelling.lower() == text.lower():
-            return member
-    raise BadTextError(
-        f"{quote(text)} is not a {annotation.__name__}",
-        (0, len(text)),
-        hint=suggest.hint(text, members) or "",
-        more=(f"choices: {listing(members)}",),
-    )
-
-
-def _choice(text: str, choices: tuple[Any, ...]) -> Any:
-    for choice in choices:
-        if text == choice or text in (str(choice), repr(choice)):
-            return choice
-    names = [str(choice) for choice in choices]
-    raise BadTextError(
-        f"{quote(text)} is not one of the choices",
-        (0, len(text)),
-        hint=suggest.hint(text, names) or "",
-        more=(f"choices: {listing(names)}",),
-    )
-
-
-def _dtype(text: str, annotation: Any) -> Any:
-    """`jnp.bfloat16` and its like: what a config's author writes for a dtype."""
-    members = hints.union_members(annotation) or ()
-    if text == "None" and (types.NoneType in members or annotation is Any):
-        return None
-    import jax.numpy as jnp  # only here: a config of anything else needs no JAX
-
-    name = re.sub(r"^(jnp|np|numpy|jax\.numpy|ml_dtypes)\.", "", text.strip())
-    known = [known for known in _DTYPES if hasattr(jnp, known)]
-    if name in ("bool", *known):
-        return getattr(jnp, "bool_" if name == "bool" else name)
-    raise BadTextError(
-        f"{quote(text)} is not a dtype",
-        (0, len(text)),
-        hint=suggest.hint(name, known) or "",
-        more=(f"choices: {listing(known)}",),
-    )
-
-
-_DTYPES = [
-    *("bfloat16", "float32", "float16", "float64", "float8_e4m3fn", "float8_e5m2"),
-    *("int32", "int64", "int8", "int16", "int4", "uint32", "uint64", "uint8"),
-    *("uint16", "uint4", "bool_", "complex64", "complex128"),
-]
 
 
 def _union(text: str, wanted: Wanted, members: tuple[Any, ...]) -> Any:
@@ -257,6 +119,10 @@ def _union(text: str, wanted: Wanted, members: tuple[Any, ...]) -> Any:
             return read(text, dataclasses.replace(wanted, annotation=member))
         except BadTextError as problem:
             problems.append(problem)
+    if len(others) < len(members):
+        word = text.strip()
+        if word.lower() in literals.NOTHING or suggest.nearest(word, ["None"]):
+            raise refused(text, wanted.annotation, suggest.did_you_mean("None") or "")
     # A problem inside the text tells more than that the whole of it does not fit.
     inside = [p for p in problems if p.span not in (None, (0, len(text)))]
     if inside or len(problems) == 1:
@@ -278,25 +144,103 @@ def _number_types(text: str) -> tuple[type, ...]:
 
 
 def _untyped(text: str, wanted: Wanted) -> Any:
-    """A literal, else the text; a name where a node or a function stands now."""
-    try:
-        return syntax.literal(syntax.expression(text.strip()))
-    except (BadTextError, ValueError):
-        pass
-    if isinstance(wanted.current, fdl.Buildable) or (
-        wanted.current is not None and symbols.is_callable_symbol(wanted.current)
-    ):
-        return _symbol(text, wanted, Callable)
+    """What a text means where no annotation says it.
+
+    A Python literal; brackets, with nodes in them too; `Name(argument=value)`; a name
+    where a node or a function stands now; else the text itself. A text that is almost
+    a literal is refused, unless a string stands there now.
+    """
+    with _blanks_before(text):
+        source = text.strip()
+        if isinstance(wanted.current, bool) and source.lower() in _BOOL_WORDS:
+            return scalars.boolean(source)
+        if type(wanted.current) in (int, float) and source in _FLOAT_WORDS:
+            return float(source)
+        try:
+            node = syntax.expression(source)
+        except BadTextError as problem:
+            if isinstance(wanted.current, str):
+                return text
+            if symbols.is_callable_symbol(wanted.current) or _is_node(wanted.current):
+                return _symbol(source, wanted, Callable)
+            _refuse_near_miss(source, problem)
+            return text
+        try:
+            value = syntax.literal(node)
+        except ValueError:
+            return _untyped_code(text, source, node, wanted)
+        if _is_node(wanted.current) and value is not None:
+            raise _scalar_for_node(source)
+        return value
+
+
+def _untyped_code(text: str, source: str, node: ast.expr, wanted: Wanted) -> Any:
+    """An expression that is no literal."""
+    if isinstance(node, _DISPLAYS) and source[0] in "[({":
+        return _display(node, source, wanted)
+    if symbols.is_callable_symbol(wanted.current) or _is_node(wanted.current):
+        return _symbol(source, wanted, Callable)
+    if isinstance(wanted.current, str):
+        return text
+    if isinstance(node, ast.Call) and syntax.is_call(source):
+        try:
+            return _symbol(source, wanted, Callable)
+        except BadTextError as problem:
+            more = problem.more
+            if "'" not in source:
+                more = (*more, _string_line(source))
+            raise BadTextError(
+                problem.what, problem.span, hint=problem.hint, more=more
+            ) from problem
+    _refuse_near_miss(source)
     return text
+
+
+# No literals, but plain enough where a bool or a number stands.
+_BOOL_WORDS = ("true", "false", "yes", "no")
+_FLOAT_WORDS = ("inf", "-inf", "nan")
+_DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict)
+
+
+def _is_node(value: Any) -> bool:
+    return isinstance(value, fdl.Buildable)
+
+
+def _refuse_near_miss(source: str, problem: BadTextError | None = None) -> None:
+    """Raises if the text was hardly meant as a string."""
+    hint = literals.near_miss(source)
+    if problem is not None and problem.hint and (hint or syntax.is_call(source)):
+        hint = problem.hint
+    if problem is not None and "too large" in problem.what:
+        raise problem
+    if hint:
+        more = () if len(source) > 40 or "'" in source else (_string_line(source),)
+        raise BadTextError(
+            f"{quote(source)} is not a Python literal",
+            (0, len(source)),
+            hint=hint,
+            more=more,
+        )
+
+
+def _string_line(source: str) -> str:
+    return f"to mean the string, quote it: \"'{source}'\""
+
+
+def _scalar_for_node(source: str) -> BadTextError:
+    return BadTextError(
+        f"{quote(source)} is not a node, which is what stands there",
+        (0, len(source)),
+        hint="write Name or Name(argument=value)",
+        more=("to put a plain value there, unset the node first: ~PATH",),
+    )
 
 
 def _symbol(text: str, wanted: Wanted, annotation: Any) -> Any:
     """A function or class by its name, or a new node for `Name(argument=value)`."""
     with _blanks_before(text):
         text = text.strip()
-        scope = wanted.scope
-        if isinstance(wanted.current, fdl.Buildable):
-            scope = scope.beside(fdl.get_callable(wanted.current))
+        scope = _scope(wanted)
         call = syntax.call(text)
         name = text if call is None else call.name
         if not symbols.is_name(name) or keyword.iskeyword(name):
@@ -309,10 +253,86 @@ def _symbol(text: str, wanted: Wanted, annotation: Any) -> Any:
                 hint="name its function or class: Name(argument=value)",
             )
         if call is not None:
-            return _node(found, arguments(call, found, scope), text)
-        if isinstance(wanted.current, fdl.Buildable):
+            return _called(found, call, scope)
+        if _is_node(wanted.current):
             return Symbol(found)
         return found if hints.wants_itself(annotation, found) else Symbol(found)
+
+
+def _scope(wanted: Wanted) -> symbols.Scope:
+    """Where a name is looked for: also beside what stands there and what is wanted."""
+    scope, current = wanted.scope, wanted.current
+    if _is_node(current):
+        scope = scope.beside(fdl.get_callable(current))
+    elif symbols.is_callable_symbol(current):
+        scope = scope.beside(current)
+    annotation = hints.plain(wanted.annotation)
+    for kind in (type(current), *(hints.union_members(annotation) or (annotation,))):
+        # Beside Python's own types stands nothing that would do instead.
+        if inspect.isclass(kind) and kind.__module__ not in sys.stdlib_module_names:
+            scope = scope.beside(kind)
+    return scope
+
+
+def _called(function: Any, call: syntax.Call, scope: symbols.Scope) -> fdl.Config:
+    """A new node for `Name(value, argument=value)`."""
+    scope = scope.beside(function)
+    args = positional_arguments(call, function, scope)
+    named = dataclasses.replace(call, positional=())
+    given = arguments(named, function, scope)
+    try:
+        return fdl.Config(function, *args, **given)
+    except (TypeError, ValueError) as error:
+        what = f"cannot make a Config: {error}"
+        raise BadTextError(what, (0, len(call.text))) from error
+
+
+def positional_arguments(
+    call: syntax.Call, function: Any, scope: symbols.Scope
+) -> list[Any]:
+    """The typed arguments that a call gives without names.
+
+    Only a function with `*args`, or with parameters that have no name to its callers,
+    takes such: `optax.chain(adam(learning_rate=1e-3), clip(max_delta=1))`.
+
+    Raises:
+      BadTextError: It takes none, or not as many, or one is refused.
+    """
+    if not call.positional:
+        return []
+    try:
+        parameters = list(signatures.all_parameters(function).values())
+    except (TypeError, ValueError) as error:
+        raise _no_signature(call) from error
+    by_place = [p for p in parameters if p.kind in _BY_PLACE]
+    rest = next((p for p in parameters if p.kind is p.kind.VAR_POSITIONAL), None)
+    found = []
+    for index, node in enumerate(call.positional):
+        parameter = by_place[index] if index < len(by_place) else rest
+        nameless = parameter is not None and (
+            rest is not None or parameter.kind is parameter.kind.POSITIONAL_ONLY
+        )
+        if parameter is None or not nameless or isinstance(node, ast.Starred):
+            raise _by_name(call, syntax.span(node, call.text))
+        wanted = Wanted(parameter.annotation, scope, parameter.name)
+        found.append(_element(node, call.text, wanted))
+    return found
+
+
+_BY_PLACE = (
+    inspect.Parameter.POSITIONAL_ONLY,
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+)
+
+
+def _by_name(call: syntax.Call, span: tuple[int, int]) -> BadTextError:
+    what = f"the arguments of {call.name} are given by name"
+    return BadTextError(what, span, hint="write argument=value")
+
+
+def _no_signature(call: syntax.Call) -> BadTextError:
+    what = f"{call.name} does not say what arguments it takes"
+    return BadTextError(what, (0, len(call.name)))
 
 
 def arguments(
@@ -325,14 +345,16 @@ def arguments(
     """The typed arguments of a call; the first `skip` parameters are not for users.
 
     Raises:
-      BadTextError: An argument is unknown or refused; columns count in the call's text.
+      BadTextError: An argument is unknown or refused, or given without a name; columns
+        count in the call's text.
     """
+    if call.positional:
+        raise _by_name(call, syntax.span(call.positional[0], call.text))
     try:
         known = dict(list(signatures.parameters(function).items())[skip:])
         open_ended = signatures.takes_any(function)
     except (TypeError, ValueError) as error:
-        what = f"{call.name} does not say what arguments it takes"
-        raise BadTextError(what, (0, len(call.name))) from error
+        raise _no_signature(call) from error
     found = {}
     for name, columns, node in call.keywords:
         parameter = known.get(name)
@@ -353,9 +375,9 @@ def arguments(
     return found
 
 
-def _node(function: Any, given: dict[str, Any], text: str) -> fdl.Config:
+def _node(function: Any, text: str) -> fdl.Config:
     try:
-        return fdl.Config(function, **given)
+        return fdl.Config(function)
     except (TypeError, ValueError) as error:
         raise BadTextError(f"cannot make a Config: {error}", (0, len(text))) from error
 
@@ -372,10 +394,8 @@ def _container(
         if not isinstance(node, ast.Dict) or None in node.keys:
             hint = "write {'key': value}"
             raise refused(text[start:end], annotation, hint).shifted(start)
-        key_type, value_type = hints.element_types(annotation, len(node.keys))
-        keys = [_element(k, text, wanted.of(key_type)) for k in node.keys if k]
-        values = [_element(v, text, wanted.of(value_type)) for v in node.values]
-        return _made(dict, zip(keys, values, strict=True), (start, end))
+        types_ = hints.element_types(annotation, len(node.keys))
+        return _dict(node, text, wanted, types_)
     if not isinstance(node, ast.List | ast.Tuple | ast.Set):
         raise refused(text[start:end], annotation, "write [value, value]").shifted(
             start
@@ -392,6 +412,28 @@ def _container(
         kind = tuple if isinstance(node, ast.Tuple) else list
     assert kind is not None
     return _made(kind, elements, (start, end))
+
+
+def _dict(
+    node: ast.Dict, text: str, wanted: Wanted, element_types: tuple[Any, ...]
+) -> dict:
+    key_type, value_type = element_types
+    keys = [_element(k, text, wanted.of(key_type)) for k in node.keys if k]
+    values = [_element(v, text, wanted.of(value_type)) for v in node.values]
+    return _made(dict, zip(keys, values, strict=True), syntax.span(node, text))
+
+
+def _display(node: ast.expr, text: str, wanted: Wanted) -> Any:
+    """Brackets where nothing says what belongs in them."""
+    if isinstance(node, ast.Dict):
+        if None in node.keys:
+            hint = "write {'key': value}"
+            raise BadTextError(f"{quote(text)} unpacks", (0, len(text)), hint=hint)
+        return _dict(node, text, wanted, (Any, Any))
+    assert isinstance(node, ast.List | ast.Tuple | ast.Set)
+    kinds: dict[type, type] = {ast.List: list, ast.Tuple: tuple, ast.Set: set}
+    elements = [_element(element, text, wanted.of(Any)) for element in node.elts]
+    return _made(kinds[type(node)], elements, syntax.span(node, text))
 
 
 def _made(kind: type, elements: Iterable[Any], span: tuple[int, int]) -> Any:
@@ -412,18 +454,40 @@ def _element(node: ast.expr, text: str, wanted: Wanted) -> Any:
         if hints.takes_only_numbers(annotation):
             raise refused(source, annotation).shifted(start)
         source, start = node.value, start + 1
-    elif annotation is str and not isinstance(node, ast.Name):
+    elif annotation is str and not _is_bare_word(node, source):
         raise refused(source, annotation, "quote it").shifted(start)
-    elif hints.says_nothing(annotation) and wanted.current is None:
+    elif hints.says_nothing(annotation) and _is_bare(node, wanted):
         try:
             return syntax.literal(node)
         except ValueError:
-            raise refused(source, Any, "quote it").shifted(start) from None
+            raise refused(source, Any, _element_hint(source)).shifted(start) from None
     with _shifted(start):
         value = read(source, wanted)
     if isinstance(value, Symbol):
-        return _node(value.callable, {}, source)
+        return _node(value.callable, source)
     return value
+
+
+# Shells eat quotes; a key path such as `preds.aux[0]` is a bare word too.
+_BARE_WORD = re.compile(r"[^\W\d][\w./-]*(\[\d+\][\w./-]*)*")
+
+
+def _is_bare_word(node: ast.expr, source: str) -> bool:
+    """Whether the word may be a string without quotes; `True` and `None` may not."""
+    return not isinstance(node, ast.Constant) and bool(_BARE_WORD.fullmatch(source))
+
+
+def _element_hint(source: str) -> str:
+    if ":" in source and symbols.is_name(source):
+        return f"write {source}() for a node"
+    return literals.near_miss(source) or "quote it"
+
+
+def _is_bare(node: ast.expr, wanted: Wanted) -> bool:
+    """Whether nothing says what an element means: it has to be a literal."""
+    if hints.is_dtype(hints.plain(wanted.annotation), wanted.name):
+        return False
+    return wanted.current is None and not isinstance(node, (*_DISPLAYS, ast.Call))
 
 
 def _blanks_before(text: str) -> contextlib.AbstractContextManager[None]:

@@ -14,6 +14,7 @@ from fdlkit.graph import paths
 from fdlkit.graph.equality import Difference, differences
 from fdlkit.graph.model import Graph, Link
 from fdlkit.graph.resolve import Resolver
+from fdlkit.overrides.problems import cut
 from fdlkit.serialize.reading import read
 
 # What the house writes into a workdir; `--fresh` removes these and nothing else.
@@ -124,9 +125,12 @@ def as_path(directory: str) -> epath.Path:
     try:
         path = epath.Path(directory)
         path.exists()
-    except (ImportError, KeyError, ValueError) as error:
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            os.stat(path)  # which says, unlike `exists`, if the name is too long
+    except (ImportError, KeyError, ValueError, OSError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
         raise UserError(
-            f"--workdir={directory} cannot be used: {error}",
+            f"--workdir={cut(directory)} cannot be used: {reason}",
             "a folder on this machine, or gs:// with the package gcsfs",
         ) from error
     return path

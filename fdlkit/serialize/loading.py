@@ -194,7 +194,12 @@ class _Lookup:
             package = symbol.module.partition(".")[0]
             if package not in sys.stdlib_module_names and symbol.module not in NAMES:
                 self.refused.add(symbol.module)
-            raise _NotUsableError(f"{symbol.module}:{symbol.qualname} is not allowed")
+            near = suggest.nearest(symbol.qualname, NAMES.get(symbol.module, ()), n=1)
+            hint = suggest.did_you_mean(f"{symbol.module}:{near[0]}") if near else None
+            raise _NotUsableError(
+                f"{symbol.module}:{symbol.qualname} is not allowed"
+                + (f", {hint}" if hint else "")
+            )
         try:
             found: Any = importlib.import_module(symbol.module)
         except ImportError as error:
@@ -238,7 +243,8 @@ class _NotUsableError(Exception):
 
 def _dtype(name: str) -> Any:
     if name not in DTYPES:
-        raise _NotUsableError(f"no dtype '{name}'")
+        hint = suggest.hint(name, sorted(DTYPES))
+        raise _NotUsableError(f"no dtype '{name}'" + (f", {hint}" if hint else ""))
     import numpy
 
     try:

@@ -56,8 +56,9 @@ def read(text: str) -> Graph:
         ) from None
     except _FormatError as error:
         raise UserError("this JSON is not a config", f"  {error}") from None
-    except ValueError as error:  # a number of more digits than Python converts
-        raise UserError("this JSON is not a config", f"  {error}") from None
+    except ValueError:
+        what = "a number in it has more digits than Python reads"
+        raise UserError("this JSON is not a config", f"  {what}") from None
 
 
 def _no_constant(name: str) -> NoReturn:

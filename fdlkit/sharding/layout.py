@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import flax.linen as nn
 import jax
 from jax.sharding import NamedSharding, PartitionSpec
 
+from fdlkit import suggest
 from fdlkit.errors import UserError
 
 AxisRules = Sequence[tuple[str, str | tuple[str, ...] | None]]
@@ -53,8 +54,15 @@ def check_rules(rules: AxisRules, mesh: Any) -> None:
                 raise UserError(
                     f"rules: logical axis {logical!r} is mapped to {name!r}, "
                     "which is not a mesh axis",
+                    *_hints(name, mesh.shape),
                     f"mesh axes: {', '.join(mesh.shape)}",
                 )
+
+
+def _hints(name: str, known: Iterable[str]) -> list[str]:
+    """A line that says which of the known axes was likely meant, if any."""
+    hint = suggest.hint(name, sorted(known))
+    return [hint] if hint else []
 
 
 def check_divides(
@@ -123,6 +131,7 @@ def spec_tree(variables: Any, rules: AxisRules) -> Any:
                 raise UserError(
                     f"parameter {tree_path(path)}: no rule for its logical axis "
                     f"{name!r}",
+                    *_hints(name, known),
                     f"rules: {', '.join(sorted(known))}",
                 )
         return mesh_spec(leaf.names, rules)

@@ -6,13 +6,10 @@ import ast
 import dataclasses
 import os
 import tokenize
-from typing import Literal
 
 from fdlkit import tracebacks
 from fdlkit.errors import UserError
-
-_CONFIG_TYPES = {"Config", "Partial", "ArgFactory", "Buildable"}
-_CONFIG_PARAMETERS = {"cfg", "config", "conf", "experiment"}
+from fdlkit.overrides import functions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +26,7 @@ class Entry:
     """
 
     name: str
-    kind: Literal["config", "fiddler"]
+    kind: functions.Kind
     parameters: str
     summary: str
     line: int
@@ -67,7 +64,8 @@ def syntax_error_lines(
 ) -> tuple[str, ...]:
     """`file:line: message`, the line of code, and a caret under the column."""
     file = tracebacks.shown_path(error.filename or path)
-    what = f"{file}:{error.lineno}: {error.msg}"
+    line = f":{error.lineno}" if error.lineno else ""
+    what = f"{file}{line}: {error.msg}"
     if not error.text:
         return (what,)
     code = error.text.rstrip("\n")
@@ -82,7 +80,7 @@ def entries(module: ast.Module) -> tuple[Entry, ...]:
     for node in module.body:
         if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
             continue
-        kind = _kind(node)
+        kind = functions.kind_of(node)
         if kind is None:
             continue
         doc = ast.get_docstring(node) or ""
@@ -92,53 +90,6 @@ def entries(module: ast.Module) -> tuple[Entry, ...]:
             Entry(node.name, kind, _parameters(node, skip), summary, node.lineno)
         )
     return tuple(found)
-
-
-def _kind(node: ast.FunctionDef) -> Literal["config", "fiddler"] | None:
-    if any(_last_name(d) == "auto_config" for d in node.decorator_list):
-        return "config"
-    positional = [*node.args.posonlyargs, *node.args.args]
-    required = positional[: len(positional) - len(node.args.defaults)]
-    first = required[0] if required else None
-    if first is not None and (
-        first.arg in _CONFIG_PARAMETERS or _last_name(first.annotation) in _CONFIG_TYPES
-    ):
-        # A function that is given a config and returns one is a part of others.
-        nothing = node.returns is None or ast.unparse(node.returns) == "None"
-        return "fiddler" if nothing and not _returns_a_value(node) else None
-    if node.returns is not None:
-        return "config" if _last_name(node.returns) in _CONFIG_TYPES else None
-    return "config" if not required and _returns_a_value(node) else None
-
-
-def _last_name(node: ast.expr | None) -> str:
-    """`Config` of `fdl.Config[Trainer]`, also when it is called or quoted."""
-    while True:
-        match node:
-            case ast.Subscript(value=inner) | ast.Call(func=inner):
-                node = inner
-            case ast.Attribute(attr=name) | ast.Name(id=name):
-                return name
-            case ast.Constant(value=str(text)):
-                return text.partition("[")[0].rpartition(".")[2]
-            case _:
-                return ""
-
-
-def _returns_a_value(node: ast.FunctionDef) -> bool:
-    """Whether the function itself, not one inside it, returns something."""
-    todo: list[ast.AST] = list(node.body)
-    while todo:
-        child = todo.pop()
-        if isinstance(child, ast.Return):
-            value = child.value
-            if value is not None and not isinstance(value, ast.Constant):
-                return True
-        elif not isinstance(
-            child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
-        ):
-            todo.extend(ast.iter_child_nodes(child))
-    return False
 
 
 def _parameters(node: ast.FunctionDef, skip: int) -> str:

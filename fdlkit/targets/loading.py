@@ -18,7 +18,7 @@ from fdlkit.errors import UserError
 from fdlkit.graph import origins, reprs, signatures
 from fdlkit.graph.model import Graph
 from fdlkit.overrides import symbols, syntax, values
-from fdlkit.overrides.problems import BadTextError, quoted_lines
+from fdlkit.overrides.problems import BadTextError, cut, quote, quoted_lines
 from fdlkit.targets import listing, modules, spelling
 
 # Where a run keeps the config that it was started with, inside its directory.
@@ -124,7 +124,8 @@ def _load_json(spelt: spelling.Spelling, allow: Sequence[str]) -> LoadedTarget:
     with _naming(path):
         cfg = loading.loads(text, allow=allow, source=str(path.resolve()))
     if not isinstance(cfg, fdl.Buildable):
-        raise UserError(f"{path} holds a {type(cfg).__name__}, not a config")
+        kind = type(cfg).__name__
+        raise UserError(f"{path} holds a value of type {kind}, not a config")
     return LoadedTarget(spelt.text, cfg, None, path.resolve(), "", text)
 
 
@@ -147,7 +148,7 @@ def _naming(path: pathlib.Path) -> Iterator[None]:
 
 def _config_of_run(path: pathlib.Path, spelt: spelling.Spelling) -> pathlib.Path:
     config = path / RUN_CONFIG
-    if config.is_file():
+    if modules.is_there(config):
         return config
     if path.is_dir():
         raise UserError(
@@ -155,7 +156,7 @@ def _config_of_run(path: pathlib.Path, spelt: spelling.Spelling) -> pathlib.Path
             f"  a run keeps its config in {RUN_CONFIG}",
         )
     if path.is_file():
-        raise UserError(f"'{spelt.text}' is not a target", *spelling.FORMS)
+        raise UserError(f"{quote(spelt.text)} is not a target", *spelling.FORMS)
     folder = path.parent
     names: list[str] = []
     if folder.is_dir():
@@ -163,7 +164,8 @@ def _config_of_run(path: pathlib.Path, spelt: spelling.Spelling) -> pathlib.Path
         names += sorted(p.name for p in folder.iterdir() if (p / RUN_CONFIG).is_file())
     near = suggest.nearest(path.name, names, n=1)
     hint = [f"  did you mean '{folder / near[0]}'?"] if near else []
-    raise UserError(f"no file or run directory {path}", *hint, *spelling.FORMS)
+    what = f"no file or run directory {cut(str(path))}"
+    raise UserError(what, *hint, *spelling.FORMS)
 
 
 def _function(
@@ -192,7 +194,7 @@ def _no_function(file: pathlib.Path, spelt: spelling.Spelling) -> UserError:
         what = f"'{spelt.text}' names a file: which config of it?"
         near = names[0] if len(names) == 1 else None
     else:
-        what = f"no config '{spelt.function}' in {spelt.where}"
+        what = f"no config {quote(spelt.function)} in {spelt.where}"
         near = next(iter(suggest.nearest(spelt.function, names, n=1)), None)
     lines = []
     if near is not None:

@@ -8,6 +8,7 @@ whose name is taken by another module is given a suffix, made from its path.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib
 import importlib.util
@@ -19,6 +20,7 @@ import types
 
 from fdlkit import suggest, tracebacks
 from fdlkit.errors import UserError
+from fdlkit.overrides.problems import cut, quote
 from fdlkit.targets import listing
 
 
@@ -49,8 +51,10 @@ def import_module(name: str) -> types.ModuleType:
         spec = importlib.util.find_spec(name)
     except ModuleNotFoundError as error:
         raise _no_module(name, str(error.name or parent)) from error
+    except (OSError, RecursionError) as error:  # a name longer than any folder holds
+        raise _no_module(name, name) from error
     except Exception as error:
-        what = f"importing {parent} raised {type(error).__name__}: {error}"
+        what = f"importing {cut(parent)} raised {type(error).__name__}: {error}"
         raise UserError(what, *tracebacks.own_frames(error)) from error
     if spec is None:
         raise _no_module(name, name)
@@ -59,7 +63,7 @@ def import_module(name: str) -> types.ModuleType:
 
 def existing(path: pathlib.Path) -> pathlib.Path:
     """`path` itself; if there is no such file, an error that names its neighbours."""
-    if path.is_file():
+    if is_there(path):
         return path
     if path.is_dir():
         raise UserError(f"{path} is a folder, not a file")
@@ -67,13 +71,27 @@ def existing(path: pathlib.Path) -> pathlib.Path:
     if path.parent.is_dir():
         siblings = sorted(p.name for p in path.parent.glob(f"*{path.suffix}"))
     else:
-        raise UserError(f"no file {path}: there is no folder {path.parent}")
+        raise UserError(
+            f"no file {cut(str(path))}: there is no folder {cut(str(path.parent))}"
+        )
     lines = []
     if near := suggest.nearest(path.name, siblings, n=1):
         lines.append(f"  did you mean '{path.parent / near[0]}'?")
     if siblings:
         lines.append(f"  in {path.parent}: {', '.join(siblings[:12])}")
     raise UserError(f"no file {path}", *lines)
+
+
+def is_there(path: pathlib.Path) -> bool:
+    """Whether there is such a file.
+
+    Raises:
+      UserError: The system cannot tell: the name is too long, a folder is locked.
+    """
+    try:
+        return path.is_file()
+    except OSError as error:
+        raise UserError(f"cannot read {cut(str(path))}: {error.strerror}") from error
 
 
 def _is_module_of(module: object, path: pathlib.Path) -> bool:
@@ -141,7 +159,7 @@ def _names_this_file(name: str, path: pathlib.Path) -> bool:
 def _free_name(path: pathlib.Path) -> str:
     """A name for a file whose own name is another module's; the same every time."""
     stem = re.sub(r"\W", "_", path.stem)
-    return f"{stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    return f"{stem}_{hashlib.sha256(os.fsencode(path)).hexdigest()[:8]}"
 
 
 def _guarded_import(name: str, origin: object) -> types.ModuleType:
@@ -174,12 +192,26 @@ def _import_failed(error: BaseException, origin: object) -> UserError:
     return UserError(what, *tracebacks.own_frames(error))
 
 
+def _modules_of(folder: pathlib.Path) -> list[str]:
+    """The modules that stand in a folder below the current one."""
+    try:
+        names = [path.stem for path in folder.glob("*.py")]
+        packages = [path.parent.name for path in folder.glob("*/__init__.py")]
+    except OSError:
+        return []
+    return sorted(name for name in {*names, *packages} if not name.startswith("_"))
+
+
 def _no_module(name: str, missing: str) -> UserError:
-    lines = []
+    lines, there = [], False
     if missing != name:
-        lines.append(f"  there is no module '{missing}'")
+        lines.append(f"  there is no module {quote(missing)}")
     file = pathlib.Path(*name.split(".")).with_suffix(".py")
-    if file.is_file():
+    with contextlib.suppress(OSError):  # the name is too long for a file's
+        there = file.is_file()
+    if there:
         lines.append(f"  did you mean '{file}'?")
+    elif near := suggest.nearest(file.stem, _modules_of(file.parent), n=1):
+        lines.append(f"  did you mean '{'.'.join([*file.parent.parts, *near])}'?")
     lines.append(f"  searched: {os.getcwd()} and Python's own path")
-    return UserError(f"no module '{name}'", *lines)
+    return UserError(f"no module {quote(name)}", *lines)

@@ -7,6 +7,7 @@ import re
 from typing import Literal
 
 from fdlkit.errors import UserError
+from fdlkit.overrides.problems import quote
 
 Kind = Literal["file", "module", "json", "run"]
 
@@ -46,13 +47,13 @@ def parse(text: str) -> Spelling:
     elif not colon and where:
         return Spelling(text, "run", where)
     else:
-        raise UserError(f"'{text}' is not a target", *FORMS)
+        raise UserError(f"{quote(text)} is not a target", *FORMS)
     if not colon:
         return Spelling(text, kind, where)
     match = _CALL.fullmatch(call)
     if match is None:
         raise UserError(
-            f"'{call}' in target '{text}' is not the name of a function",
+            f"{quote(call)} in target {quote(text)} is not the name of a function",
             "write NAME or NAME(argument=value, ...) after the colon",
         )
     return Spelling(text, kind, where, match["name"], match["arguments"] or "")
@@ -69,8 +70,8 @@ def _split(text: str) -> tuple[str, str, str]:
 def _no_function(text: str, kind: Kind, where: str, colon: str) -> Spelling:
     if colon:
         raise UserError(
-            f"'{text}' names a function in a JSON file",
-            f"a JSON file holds one config: write '{where}'",
+            f"{quote(text)} names a function in a JSON file",
+            f"a JSON file holds one config: write {quote(where)}",
         )
     return Spelling(text, kind, where)
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import inspect
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 import flax.linen as nn
 import jax
 
+from fdlkit import suggest
+from fdlkit.errors import UserError
 from fdlkit.nn.sharing import refuse_hidden_sharing
 
 Inputs = Mapping[str, Any]
@@ -66,3 +69,36 @@ def as_model(model: Any) -> Model:
         return model
     refuse_hidden_sharing(model)
     return LinenModel(model)
+
+
+def refuse_unlike_inputs(model: Model, inputs: Iterable[str]) -> None:
+    """Refuses names of inputs that a Linen module's `__call__` does not take.
+
+    Raises:
+      UserError: Naming the input, or the argument that no input is for.
+    """
+    if not isinstance(model, LinenModel):
+        return
+    name = type(model.module).__name__
+    takes = dict(inspect.signature(model.module.__call__).parameters)
+    kinds = {parameter.kind for parameter in takes.values()}
+    by_name = [
+        argument
+        for argument, parameter in takes.items()
+        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+    ]
+    given = list(inputs)
+    if inspect.Parameter.VAR_KEYWORD not in kinds:
+        for unknown in (argument for argument in given if argument not in by_name):
+            meant = suggest.hint(unknown, by_name)
+            raise UserError(
+                f"inputs.{unknown}: the model {name} takes no argument {unknown!r}",
+                *([meant] if meant else []),
+                f"its __call__ takes: {', '.join(by_name) or 'nothing'}",
+            )
+    for argument in by_name:
+        if takes[argument].default is inspect.Parameter.empty and argument not in given:
+            raise UserError(
+                f"inputs: the model {name} needs {argument!r}",
+                f"say where it is in the batch: inputs.{argument}=batch.{argument}",
+            )

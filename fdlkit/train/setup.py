@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -29,7 +30,7 @@ from fdlkit.sharding.layout import (
 )
 from fdlkit.train.losses import Loss
 from fdlkit.train.metrics import Metric
-from fdlkit.train.models import Model
+from fdlkit.train.models import Model, refuse_unlike_inputs
 from fdlkit.train.state import TrainState
 from fdlkit.train.step import (
     Schedule,
@@ -175,6 +176,7 @@ def prepare(
         eval_batch = _abstract(eval_data)
         check_batch("eval_data", eval_data, batch_spec, mesh=mesh)
 
+    refuse_unlike_inputs(model, inputs)
     init = make_init(model, optimizer, seed)
     with using(mesh, rules), _explained(batch):
         abstract_inputs = model_inputs(inputs, batch)
@@ -253,10 +255,17 @@ def _explained(batch: ArraySpecs) -> Iterator[None]:
         raise
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
-        inner = [f for f in frames if "site-packages" not in f.filename] or frames
+        # Neither a library's line nor the trainer's own tells what to mend.
+        inner = [
+            frame
+            for frame in frames
+            if "site-packages" not in frame.filename
+            and os.path.join("fdlkit", "train") not in frame.filename
+        ]
+        at = [f"at {f.filename}:{f.lineno} in {f.name}" for f in inner[-1:]]
         shapes = ", ".join(f"{n} {list(a.shape)}" for n, a in batch.items())
         raise UserError(
             f"the model and loss do not run on a batch of {shapes}",
             f"{type(error).__name__}: {error}",
-            f"at {inner[-1].filename}:{inner[-1].lineno} in {inner[-1].name}",
+            *at,
         ) from error

@@ -80,12 +80,22 @@ def test_a_flag_file_stands_for_its_lines(tmp_path):
     [
         (["--dry-rn"], "did you mean '--dry_run'?"),
         (["--dry_rn=1"], "did you mean '--dry_run'?"),
-        (["--steps=3"], "to set a parameter: --fdl_set=steps=VALUE"),
+        (["--steps=3"], "did you mean '--fdl_set=steps=3'?"),
+        (["--model.steps=a=b"], "did you mean '--fdl_set=model.steps=a=b'?"),
+        (["--steps", "3"], "did you mean '--fdl_set=steps=VALUE'?"),
+        (["--tracebak"], "did you mean '--traceback'?"),
+        (["--undefok=steps", "--steps=3"], "has no flag '--undefok'"),
+        (["-undefok", "steps"], "has no flag '--undefok'"),
         (["--format=jsn"], "did you mean 'json'?"),
         (["--depth=x"], "--depth"),
         (["--depth=-1"], "--depth"),
         (["--out"], "--out"),
-        (["--flagfile=/no/such/file"], "/no/such/file"),
+        (
+            ["--flagfile=/no/such/file"],
+            "cannot read the flag file '/no/such/file': No such file or directory",
+        ),
+        (["--flagfile=/"], "cannot read the flag file '/': Is a directory"),
+        (["--flagfile"], "--flagfile needs the name of a file"),
     ],
 )
 def test_a_wrong_flag_is_refused(argv, says):
@@ -93,6 +103,20 @@ def test_a_wrong_flag_is_refused(argv, says):
         make().parse(argv)
     assert says in str(refused.value)
     assert refused.value.exit_code == 2
+
+
+def test_a_flag_file_cannot_let_unknown_flags_pass(tmp_path):
+    path = tmp_path / "flags"
+    path.write_text("--undefok=steps\n--steps=3\n")
+    with pytest.raises(UserError, match="has no flag '--undefok'"):
+        make().parse([f"--flagfile={path}"])
+
+
+def test_a_flag_file_that_is_no_text_is_told(tmp_path):
+    path = tmp_path / "flags"
+    path.write_bytes(b"\xff\xfe--depth=3")
+    with pytest.raises(UserError, match="cannot be read"):
+        make().parse([f"--flagfile={path}"])
 
 
 def test_exactly_one_target_is_wanted():
@@ -113,7 +137,8 @@ def test_the_global_flags_are_left_alone():
 
 def test_help_names_every_flag_within_the_width():
     text = make().help("Looks.", 60)
-    for name in ("fdl_set", "fdl_tag", "fdl_fiddler", "format", "out", "depth"):
+    names = ("fdl_set", "fdl_tag", "fdl_fiddler", "format", "out", "depth")
+    for name in (*names, "flagfile", "traceback"):
         assert f"--{name}" in text
     assert max(map(len, text.splitlines())) <= 60
 

@@ -34,6 +34,9 @@ PATHS = st.sampled_from(
         "**.dropout",
         "...width",
         "warmup",
+        "opt[0]",
+        "model.mlp[-1]",
+        "extra[0]",
     ]
 )
 VALUES = st.sampled_from(
@@ -67,9 +70,25 @@ VALUES = st.sampled_from(
         "lambda:0",
         "Sgd(Adam)",
         "f(x=f(x=1))",
+        "[Sgd(), {'k': Mlp(width=2)}]",
+        "(shop:Mlp, 1)",
+        "fdlkit_test_shop:Mlp(width=1)",
+        "[fdlkit_test_shop:Sgd(momentum=none)]",
+        "fdlkit_test_shop.Mlp()",
+        "Mlp(1, *a, **b)",
+        "optax.chain(Sgd(), Adam)",
+        "none",
+        "[none]",
+        "{a:b.c,d:e[0]}",
+        "0x" + "f" * 6000,
+        "[" * 150,
+        "\ud800",
+        "'\udcff'",
     ]
 )
-SCRAPS = st.sampled_from([*list("~.*[]()'\"=+,:{}# \\\n\x00-_"), "..", "**", "+="])
+SCRAPS = st.sampled_from(
+    [*list("~.*[]()'\"=+,:{}# \\\n\x00-_\udcff"), "..", "**", "+="]
+)
 OPERATORS = st.sampled_from(["=", "+=", "*=", "", "=="])
 WRITTEN = st.builds(
     "{}{}{}{}{}".format,
@@ -91,7 +110,7 @@ def module(shop):
     return shop
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=400, deadline=None, derandomize=True, database=None)
 @given(overrides=OVERRIDES)
 def test_no_text_makes_anything_else_than_a_user_error(module, overrides):
     cfg = module.base()

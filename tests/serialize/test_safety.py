@@ -112,8 +112,8 @@ def test_all_problems_are_reported_together_with_how_to_allow():
         )
     assert refused.value.lines == (
         "this JSON cannot be loaded",
-        "  d: no dtype 'bfloat61'",
-        "  a: optax:adamm is not allowed",
+        "  d: no dtype 'bfloat61', did you mean 'bfloat16'?",
+        "  a: optax:adamm is not allowed, did you mean 'optax:adam'?",
         "  b: my.models:Net is not allowed",
         "  c: no parameter 'learning_rat', did you mean 'learning_rate'?",
         "allow a module of your own with --allow=PKG.MOD: --allow=my.models",

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fdlkit.errors import UserError
+from fdlkit.overrides.apply import Override, apply
 from fdlkit.targets.listing import list_configs
+from fdlkit.targets.loading import load_target
 
 FILE = '''
 raise RuntimeError("this file is not to be run")
@@ -100,3 +102,61 @@ def test_a_file_that_is_no_python_is_refused(tmp_path):
         list_configs(path)
     with pytest.raises(UserError, match="cannot read"):
         list_configs(tmp_path / "missing.py")
+
+
+ONE_RULE = """
+import fiddle as fdl
+
+
+def base() -> fdl.Config[dict]:
+    return fdl.Config(dict, a=1)
+
+
+def by_name(cfg):
+    pass
+
+
+def by_annotation(x: fdl.Config) -> None:
+    pass
+
+
+def by_what_it_does(x):
+    x.a = 2
+
+
+def below(x, size=3):
+    del x.inner["k"].b
+
+
+def reads(x):
+    print(x.a)
+
+
+def gives(cfg):
+    return cfg.a
+
+
+def typed(x: int):
+    x.a = 2
+"""
+
+
+def test_what_is_listed_as_a_fiddler_is_what_is_suggested_as_one(tmp_path):
+    path = tmp_path / "one_rule.py"
+    path.write_text(ONE_RULE)
+    listed = [e.name for e in list_configs(path) if e.kind == "fiddler"]
+    assert listed == ["by_name", "by_annotation", "by_what_it_does", "below"]
+    loaded = load_target(f"{path}:base")
+    with pytest.raises(UserError) as refused:
+        apply(loaded.cfg, [Override("fiddler", "xyzzy")], loaded.module)
+    assert refused.value.lines[-1] == f"  fiddlers: {', '.join(listed)}"
+    with pytest.raises(UserError, match="did you mean 'by_what_it_does'"):
+        apply(loaded.cfg, [Override("fiddler", "by_what_it_doess")], loaded.module)
+
+
+def test_a_fiddler_that_is_not_listed_may_be_named_all_the_same(tmp_path):
+    path = tmp_path / "named_rule.py"
+    path.write_text(ONE_RULE)
+    loaded = load_target(f"{path}:base")
+    cfg, _ = apply(loaded.cfg, [Override("fiddler", "typed")], loaded.module)
+    assert cfg.a == 2

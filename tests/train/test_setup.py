@@ -69,6 +69,44 @@ def test_a_model_that_does_not_fit_its_data_is_refused_with_shapes_and_place():
     assert "test_setup.py" in where
 
 
+@pytest.mark.parametrize(
+    ("inputs", "lines"),
+    [
+        (
+            {"x": "batch.x", "z": "batch.x"},
+            (
+                "inputs.z: the model Mlp takes no argument 'z'",
+                "its __call__ takes: x",
+            ),
+        ),
+        (
+            {},
+            (
+                "inputs: the model Mlp needs 'x'",
+                "say where it is in the batch: inputs.x=batch.x",
+            ),
+        ),
+        (
+            {"x": ""},
+            (
+                "inputs.x: '' is not a key path",
+                "a key path looks like batch.tokens, preds.aux[0] or preds['a b']",
+            ),
+        ),
+    ],
+)
+def test_inputs_that_do_not_fit_the_model_are_refused_by_their_names(inputs, lines):
+    with pytest.raises(UserError) as refused:
+        make_trainer(inputs=inputs).setup  # noqa: B018 - made when it is asked for
+    assert refused.value.lines == lines
+
+
+def test_a_rule_for_an_axis_that_is_none_is_told_the_axis():
+    with pytest.raises(UserError) as refused:
+        make_trainer(rules=[("batch", "fspd")]).setup  # noqa: B018
+    assert "did you mean 'fsdp'?" in refused.value.lines
+
+
 def test_a_flop_is_a_product_or_a_sum_of_a_matrix_product():
     def f(a, b, xs):
         y = a @ b  # [8, 16] by [16, 4]

@@ -19,8 +19,6 @@ from fdlkit.serialize.loading import loads
 from fdlkit.serialize.writing import dumps
 from fdlkit.view.explanation import SCHEMA, render, to_json
 
-GOLDEN = pathlib.Path(__file__).parent / "golden"
-
 
 class Rate(fdl.Tag):
     """A rate."""
@@ -103,12 +101,12 @@ def explained() -> list[str]:
     return list(map(render, shown))
 
 
-def test_every_kind_of_explanation_is_as_in_the_golden_file(monkeypatch):
-    monkeypatch.chdir(GOLDEN.parent)
+def test_every_kind_of_explanation_is_as_in_the_golden_file(golden, monkeypatch):
+    monkeypatch.chdir(pathlib.Path(__file__).parent)
     # The lines of this file move when it is worked on.
     text = re.sub(r"\.py:\d+", ".py:N", "\n\n".join(explained()) + "\n")
     text = text.replace(f"{__name__}.", "")
-    assert text == (GOLDEN / "explained.txt").read_text(encoding="utf-8")
+    golden("view/explained", text)
 
 
 def test_many_writes_are_shown_from_both_ends():

@@ -1,4 +1,4 @@
-"""The tree as `fdlkit show` prints it, against golden files beside this one."""
+"""The tree as `fdlkit show` prints it, against golden files."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ from fdlkit.serialize.reading import read
 from fdlkit.serialize.writing import dumps
 from fdlkit.view.tree import render, tree
 from tests.graph.configs import Box, Norm, Pair, configs
-
-GOLDEN = pathlib.Path(__file__).parent / "golden"
 
 
 class WeightDType(fdl.Tag):
@@ -93,9 +91,8 @@ def experiment():
         ("narrow", {}, {"width": 40}),
     ],
 )
-def test_the_tree_is_as_in_the_golden_file(name, options, drawn):
-    text = render(tree(snapshot(experiment()), **options), **drawn)
-    assert text == (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
+def test_the_tree_is_as_in_the_golden_file(name, options, drawn, golden):
+    golden(f"view/{name}", render(tree(snapshot(experiment()), **options), **drawn))
 
 
 def test_a_config_from_json_shows_the_same_but_for_defaults_and_types():
@@ -170,7 +167,9 @@ def test_a_plain_value_is_a_row():
 
 
 @pytest.mark.parametrize(("name", "width"), [("where", None), ("where_narrow", 60)])
-def test_who_wrote_a_value_stands_at_the_end_of_its_line(name, width, monkeypatch):
+def test_who_wrote_a_value_stands_at_the_end_of_its_line(
+    name, width, golden, monkeypatch
+):
     config, _ = apply(
         experiment(),
         [
@@ -180,7 +179,7 @@ def test_who_wrote_a_value_stands_at_the_end_of_its_line(name, width, monkeypatc
         ],
         sys.modules[__name__],
     )
-    monkeypatch.chdir(GOLDEN.parent)
+    monkeypatch.chdir(pathlib.Path(__file__).parent)
     rows = tree(snapshot(config), defaults=False)
     assert re.fullmatch(r"test_tree\.py:\d+", rows[0].origin)
     rows = [  # the lines of this file move when it is worked on
@@ -188,7 +187,7 @@ def test_who_wrote_a_value_stands_at_the_end_of_its_line(name, width, monkeypatc
         for row in rows
     ]
     text = render(rows, where=True, width=width)
-    assert text == (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
+    golden(f"view/{name}", text)
     if width is not None:
         assert max(map(len, text.splitlines())) <= width
 

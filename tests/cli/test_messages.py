@@ -1,0 +1,167 @@
+"""Every message that a person can meet, as it is printed, in `tests/golden`."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import pathlib
+import re
+import shlex
+import sys
+import types
+
+import pytest
+
+import fdlkit
+from fdlkit.cli import main as cli
+from fdlkit.errors import UserError
+from fdlkit.overrides.problems import BadTextError
+from tests.cli.sessions import FILES, SESSIONS
+
+HOUSE = pathlib.Path(fdlkit.__file__).parent
+ROOMS = ("graph", "overrides", "serialize", "targets", "view", "cli")
+
+# Where no command line leads, and which test sees what is said there instead.
+SEEN_ELSEWHERE = {
+    "cli.main:_version": "where fdlkit is not installed, only there",
+    "graph.resolve:Resolver._starts": "tests/graph/test_references.py, of JSON alone",
+    "graph.restore:_live": "tests/serialize, of a graph that nothing looks up",
+    "overrides.values:_called": "a guard: of what only Fiddle itself would refuse",
+    "overrides.symbols:Scope.find": "tests/overrides/test_untyped.py",
+    "targets.listing:parse_source": "of what one Python calls no syntax error",
+    "targets.listing:read_source": "of a file that may not be read; root may",
+    "targets.loading:load_target": "a guard: such a text is no target before",
+}
+
+
+def argv_of(line: str) -> list[str]:
+    """The arguments that a line of `SESSIONS` stands for."""
+    if line.startswith("-- "):
+        return ["show", "shop.py:base", *shlex.split(line[3:])]
+    first = line.partition(" ")[0]
+    if line.startswith("--") or first in ("show", "train", "data", "shwo", "xyzzy"):
+        return shlex.split(line)
+    return ["show", "shop.py:base", f"--fdl_set={line}"]
+
+
+def short(line: str) -> str:
+    """A line as it stands in a golden file: printable, and not thousands long."""
+    return line if len(line) < 120 else f"{line[:60]}…{line[-20:]}"
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory):
+    """Runs every line; what was said, by file, and the places where it was raised."""
+    folder = tmp_path_factory.mktemp("project")
+    for name, text in FILES.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    before_path, before = list(sys.path), set(sys.modules)
+    found: dict[str, str] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("COLUMNS", "80")
+        run(["show", "trouble.py:base", "--format=json", "--out=good.json"])
+        raised = watched(patch)
+        for name, lines in SESSIONS.items():
+            found[name] = "\n".join(
+                session(line, name).replace(str(folder), "<folder>") for line in lines
+            )
+        written = {p.name for p in folder.iterdir()} - {n.split("/")[0] for n in FILES}
+    sys.path[:] = before_path
+    for module in set(sys.modules) - before:
+        if str(folder) in str(getattr(sys.modules[module], "__file__", "")):
+            del sys.modules[module]
+    return types.SimpleNamespace(texts=found, raised=raised, written=written)
+
+
+def run(argv: list[str]) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = cli.main(argv)
+    return code, out.getvalue(), err.getvalue()
+
+
+def session(line: str, name: str) -> str:
+    argv = [] if name == "cli/verbs" and not line else argv_of(line)
+    code, out, err = run(argv)
+    assert (code == 0) or not out, line
+    shown = short(shlex.join(argv))
+    return f"$ fdlkit {shown}\n{err}[exit {code}]\n"
+
+
+def watched(patch: pytest.MonkeyPatch) -> set[tuple[str, int]]:
+    """The lines of the house that were at work when an error was made."""
+    lines: set[tuple[str, int]] = set()
+    for kind in (UserError, BadTextError):
+
+        def init(self, *args, original=kind.__init__, **kwargs):
+            frame = sys._getframe(1)
+            for _ in range(3):  # a subclass and a helper that only words it
+                if frame is None:
+                    break
+                lines.add((frame.f_code.co_filename, frame.f_lineno))
+                frame = frame.f_back
+            original(self, *args, **kwargs)
+
+        patch.setattr(kind, "__init__", init)
+    return lines
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_what_is_said_is_as_in_the_golden_file(name, said, golden):
+    golden(name, said.texts[name])
+
+
+def test_no_traceback_and_no_error_that_is_none(said):
+    for text in said.texts.values():
+        assert "Traceback" not in text
+        *sessions, end = re.split(r"^\[exit (?=\d)", text, flags=re.MULTILINE)
+        for said_now, code in zip(sessions, [*sessions[1:], end], strict=True):
+            refused = "\nerror: " in said_now or "\nusage: " in said_now
+            assert refused == (not code.startswith("0]")), said_now
+
+
+def test_nothing_is_written_where_something_is_refused(said):
+    assert said.written <= {"good.json", "__pycache__", "w"}
+    assert "w" not in said.written
+
+
+def sites() -> dict[str, tuple[str, int, int]]:
+    """Every place in the rooms that words an error: its name, its file and lines."""
+    kinds = {"UserError", "BadTextError", "PathError", "BrokenReferenceError"}
+    found = {}
+    for room in ROOMS:
+        for path in sorted((HOUSE / room).rglob("*.py")):
+            module = ".".join(path.relative_to(HOUSE).with_suffix("").parts)
+            counts: dict[str, int] = {}
+            todo: list[tuple[ast.AST, str]] = [(ast.parse(path.read_text()), "")]
+            while todo:
+                node, owner = todo.pop()
+                if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                    owner = f"{owner}.{node.name}".lstrip(".")
+                if isinstance(node, ast.Call) and (
+                    getattr(node.func, "id", None) in kinds
+                ):
+                    counts[owner] = counts.get(owner, 0) + 1
+                    name = f"{module}:{owner}#{node.lineno}"
+                    found[name] = (str(path), node.lineno, node.end_lineno)
+                todo += [(child, owner) for child in ast.iter_child_nodes(node)]
+    return found
+
+
+def test_every_place_that_words_an_error_is_heard(said):
+    places = sites()
+    silent = {
+        name
+        for name, (file, first, last) in places.items()
+        if not any((file, line) in said.raised for line in range(first, last + 1))
+    }
+    unknown = {name for name in silent if name.partition("#")[0] not in SEEN_ELSEWHERE}
+    assert not unknown, "\n".join(
+        ["no golden line says this: add one to tests/cli/sessions.py", *sorted(unknown)]
+    )
+    stale = set(SEEN_ELSEWHERE) - {name.partition("#")[0] for name in silent}
+    assert not stale, "these are heard now"
