@@ -12,6 +12,8 @@ from typing import Any
 
 from fiddle import signatures as fiddle_signatures
 
+from fdlkit.graph import fiddle_internals, names
+
 MISSING: Any = dataclasses.MISSING
 
 # The kinds of parameters that are set by name.
@@ -65,7 +67,15 @@ def takes_any(fn_or_cls: Callable[..., Any]) -> bool:
 
 
 def all_parameters(fn_or_cls: Callable[..., Any]) -> Mapping[str, Parameter]:
-    """Every parameter of the signature, in its order."""
+    """Every parameter of the signature, in its order.
+
+    Of a name that Fiddle imports lazily, once its module has been imported; before that
+    it takes anything.
+    """
+    lazy = fiddle_internals.lazy_name(fn_or_cls)
+    if lazy is not None:
+        found = names.reach(*lazy)
+        return _read(fn_or_cls) if found is None else all_parameters(found)
     try:
         return _cached(fn_or_cls)
     except TypeError:  # an unhashable callable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from typing import Any
 
@@ -66,7 +67,7 @@ def _find(name: str, scope: Scope) -> Any:
             more=(f"fiddlers: {listing(known)}",),
         )
     found = scope.find(name, "fiddler")
-    if not inspect.isroutine(found) or not _takes_a_config(found):
+    if not _is_function(found) or not _takes_a_config(found):
         what = f"{quote(name)} is not a fiddler"
         raise BadTextError(
             what,
@@ -84,11 +85,22 @@ def _fiddlers(scope: Scope) -> list[str]:
         name
         for name, value in vars(module).items()
         if not name.startswith("_")
-        and inspect.isfunction(value)
-        and value.__module__ == module.__name__
+        and inspect.isfunction(_plain(value))
+        and _plain(value).__module__ == module.__name__
         and _takes_a_config(value)
-        and value.__annotations__.get("return", None) in (None, "None")
+        and _plain(value).__annotations__.get("return", None) in (None, "None")
     ]
+
+
+def _is_function(value: object) -> bool:
+    """Also one with some arguments fixed: `wider = functools.partial(widen, by=2)`."""
+    return inspect.isroutine(_plain(value))
+
+
+def _plain(value: Any) -> Any:
+    while isinstance(value, functools.partial):
+        value = value.func
+    return value
 
 
 def _takes_a_config(function: Any) -> bool:

@@ -77,21 +77,47 @@ def syntax_error_lines(
 
 
 def entries(module: ast.Module) -> tuple[Entry, ...]:
-    """The configs and fiddlers among a module's public top-level functions."""
-    found = []
+    """The configs and fiddlers among a module's public top-level names.
+
+    Functions, and other names for them: `small = base.as_buildable`,
+    `wide = functools.partial(widen, by=2)`.
+    """
+    found: dict[str, Entry] = {}
+    functions: dict[str, ast.FunctionDef] = {}
     for node in module.body:
-        if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
+        bound: dict[str, ast.expr] = {}
+        match node:
+            case ast.FunctionDef(name=name):
+                function = node
+                functions[name] = node
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                of, bound = _other_name(value)
+                if of not in functions:
+                    continue
+                function = functions[name] = functions[of]
+            case _:
+                continue
+        kind = _kind(function)
+        if kind is None or name.startswith("_"):
             continue
-        kind = _kind(node)
-        if kind is None:
-            continue
-        doc = ast.get_docstring(node) or ""
+        doc = ast.get_docstring(function) or ""
         summary = doc.strip().partition("\n")[0]
         skip = 1 if kind == "fiddler" else 0
-        found.append(
-            Entry(node.name, kind, _parameters(node, skip), summary, node.lineno)
-        )
-    return tuple(found)
+        parameters = _parameters(function, skip, bound)
+        found.pop(name, None)  # the last of several is what the name means
+        found[name] = Entry(name, kind, parameters, summary, node.lineno)
+    return tuple(found.values())
+
+
+def _other_name(value: ast.expr) -> tuple[str, dict[str, ast.expr]]:
+    """The function that an expression is another name for, and arguments it fixes."""
+    match value:
+        case ast.Attribute(value=ast.Name(id=of), attr="as_buildable"):
+            return of, {}
+        case ast.Call(func=called, args=[ast.Name(id=of)], keywords=keywords):
+            if _last_name(called) == "partial":
+                return of, {k.arg: k.value for k in keywords if k.arg is not None}
+    return "", {}
 
 
 def _kind(node: ast.FunctionDef) -> Literal["config", "fiddler"] | None:
@@ -141,17 +167,20 @@ def _returns_a_value(node: ast.FunctionDef) -> bool:
     return False
 
 
-def _parameters(node: ast.FunctionDef, skip: int) -> str:
-    """The parameters as `name` or `name=default`, without annotations."""
+def _parameters(node: ast.FunctionDef, skip: int, bound: dict[str, ast.expr]) -> str:
+    """The parameters as `name` or `name=default`, without annotations.
+
+    Those in `bound` have another default.
+    """
     args = node.args
     positional = [*args.posonlyargs, *args.args]
     required = len(positional) - len(args.defaults)
     parts = []
     for index, arg in enumerate(positional[skip:], skip):
         default = args.defaults[index - required] if index >= required else None
-        parts.append(_parameter(arg, default))
+        parts.append(_parameter(arg, bound.get(arg.arg, default)))
     for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
-        parts.append(_parameter(arg, default))
+        parts.append(_parameter(arg, bound.get(arg.arg, default)))
     return ", ".join(parts)
 
 

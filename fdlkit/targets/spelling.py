@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import pathlib
 import re
 from typing import Literal
 
@@ -11,6 +13,7 @@ from fdlkit.errors import UserError
 Kind = Literal["file", "module", "json", "run"]
 
 _CALL = re.compile(r"(?P<name>[A-Za-z_][\w.]*)\s*(?P<arguments>\(.*\))?\s*", re.DOTALL)
+_SHOWN = 200
 _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
@@ -32,6 +35,11 @@ class Spelling:
     function: str = ""
     arguments: str = ""
 
+    @property
+    def path(self) -> pathlib.Path:
+        """The file or directory, for a target that names one."""
+        return pathlib.Path(os.path.expanduser(self.where))
+
 
 def parse(text: str) -> Spelling:
     """Takes a target apart; a string that cannot be one is a `UserError`."""
@@ -46,13 +54,13 @@ def parse(text: str) -> Spelling:
     elif not colon and where:
         return Spelling(text, "run", where)
     else:
-        raise UserError(f"'{text}' is not a target", *FORMS)
+        raise not_a_target(text)
     if not colon:
         return Spelling(text, kind, where)
     match = _CALL.fullmatch(call)
     if match is None:
         raise UserError(
-            f"'{call}' in target '{text}' is not the name of a function",
+            f"'{shown(call)}' in target '{shown(text)}' is not the name of a function",
             "write NAME or NAME(argument=value, ...) after the colon",
         )
     return Spelling(text, kind, where, match["name"], match["arguments"] or "")
@@ -69,10 +77,25 @@ def _split(text: str) -> tuple[str, str, str]:
 def _no_function(text: str, kind: Kind, where: str, colon: str) -> Spelling:
     if colon:
         raise UserError(
-            f"'{text}' names a function in a JSON file",
-            f"a JSON file holds one config: write '{where}'",
+            f"'{shown(text)}' names a function in a JSON file",
+            f"a JSON file holds one config: write '{shown(where)}'",
         )
     return Spelling(text, kind, where)
+
+
+def shown(text: str) -> str:
+    """The text as it is quoted in messages: printable, and not longer than a path."""
+    text = "".join(c if c.isprintable() else "?" for c in text)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+def not_a_target(text: str) -> UserError:
+    """That a text is no target; if only the `.py` is missing, which it means."""
+    where, colon, call = text.partition(":")
+    hint = []
+    if where and colon and os.path.isfile(f"{where}.py"):
+        hint = [f"  did you mean '{shown(f'{where}.py:{call}')}'?"]
+    return UserError(f"'{shown(text)}' is not a target", *hint, *FORMS)
 
 
 FORMS = (
