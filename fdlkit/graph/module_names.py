@@ -7,9 +7,11 @@ folder of `sys.path` that holds it; a class in `__main__` by its file's name, be
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 import pathlib
+import re
 import sys
 import types
 
@@ -61,6 +63,20 @@ def leads_to(name: str, path: pathlib.Path) -> bool:
         path in ((folder / below).with_suffix(".py"), folder / below / "__init__.py")
         for folder in folders
     )
+
+
+def stand_in(path: pathlib.Path) -> str:
+    """A name for a file whose own cannot be imported or is taken; the same every time.
+
+    It names what the file defines in this process; no other can import it.
+    """
+    stem = re.sub(r"\W", "_", path.stem)
+    return f"{stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+
+
+def is_stand_in(name: str) -> bool:
+    """Whether a module's name looks like one that `stand_in` gave."""
+    return re.fullmatch(r"\w*_[0-9a-f]{8}", name) is not None
 
 
 def main_name() -> str | None:

@@ -75,11 +75,18 @@ def all_parameters(fn_or_cls: Callable[..., Any]) -> Mapping[str, Parameter]:
     lazy = fiddle_internals.lazy_name(fn_or_cls)
     if lazy is not None:
         found = names.reach(*lazy)
-        return _read(fn_or_cls) if found is None else all_parameters(found)
+        return _takes_anything() if found is None else all_parameters(found)
     try:
         return _cached(fn_or_cls)
     except TypeError:  # an unhashable callable
         return _read(fn_or_cls)
+
+
+def _takes_anything() -> Mapping[str, Parameter]:
+    # Such a name has every attribute, `__wrapped__` too: it is not to be inspected.
+    empty = inspect.Parameter.empty
+    kind = inspect.Parameter.VAR_KEYWORD
+    return {"kwargs": Parameter("kwargs", empty, MISSING, False, None, kind)}
 
 
 @functools.lru_cache(maxsize=4096)

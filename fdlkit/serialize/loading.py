@@ -217,7 +217,13 @@ def _module(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise _NotUsableError(f"{name} cannot be imported: {error}") from None
+        why = f"{name} cannot be imported: {error}"
+        if module_names.is_stand_in(name):
+            why += (
+                "; such a name stands for a file whose own name cannot be imported, or "
+                "is another module's: rename that file, and write the JSON again"
+            )
+        raise _NotUsableError(why) from None
 
 
 def _dtype(name: str) -> Any:

@@ -15,7 +15,6 @@ import importlib.util
 import linecache
 import os
 import pathlib
-import re
 import sys
 import types
 
@@ -51,7 +50,7 @@ def import_file(path: pathlib.Path) -> types.ModuleType:
     root, name = module_names.importable_name(path)
     make_importable(root)
     if name in sys.modules or not module_names.leads_to(name, path):
-        return _run(_free_name(path), path, text, tree)
+        return _run(module_names.stand_in(path), path, text, tree)
     if parent := name.rpartition(".")[0]:
         _guarded_import(parent, parent)
         if name in sys.modules:  # its package has imported it
@@ -143,12 +142,6 @@ def make_importable(root: pathlib.Path) -> None:
         importlib.invalidate_caches()
 
 
-def _free_name(path: pathlib.Path) -> str:
-    """A name for a file whose own name is another module's; the same every time."""
-    stem = re.sub(r"\W", "_", path.stem)
-    return f"{stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
-
-
 def _guarded_import(name: str, origin: object) -> types.ModuleType:
     try:
         return importlib.import_module(name)
@@ -196,9 +189,9 @@ def _import_failed(error: BaseException, origin: object) -> UserError:
 def _no_module(name: str, missing: str) -> UserError:
     lines = []
     if missing != name:
-        lines.append(f"  there is no module '{missing}'")
+        lines.append(f"  there is no module '{spelling.shown(missing)}'")
     file = pathlib.Path(*name.split(".")).with_suffix(".py")
-    if file.is_file():
+    if os.path.isfile(file):
         lines.append(f"  did you mean '{file}'?")
     lines.append(f"  searched: {os.getcwd()} and Python's own path")
-    return UserError(f"no module '{name}'", *lines)
+    return UserError(f"no module '{spelling.shown(name)}'", *lines)
