@@ -1,18 +1,18 @@
 """Who asks for devices while a config is made: such a config differs by machine.
 
-JAX is neither imported nor started for this. Its public functions that tell of
-devices are replaced by wrappers while a `Watch` lasts, at once if JAX is loaded, else
-as soon as something loads it.
+JAX is neither imported nor started for this. All its functions that tell of devices and
+processes go through `get_backend` of one module; a wrapper stands before that while a
+`Watch` lasts, at once if JAX is loaded, else as soon as something loads it. The public
+functions themselves are left alone, because a config may hold them: `fdl.Config(
+jax.devices)` asks when it is built, which is what it should do.
 
-What cannot be seen: a function that was taken out of `jax` before the watch began
-(`from jax import devices` in a module that is loaded already), JAX's private modules,
-other threads, and whatever a subprocess says.
+What cannot be seen: what JAX remembers of a second question of the same kind, other
+threads, and whatever a subprocess says.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import importlib.abc
 import importlib.machinery
 import os
@@ -24,17 +24,26 @@ from typing import Any
 
 from fdlkit import tracebacks
 
-# What `jax` has to say of the machine that a program runs on.
-_TELLING = (
-    "default_backend",
-    "device_count",
-    "devices",
-    "local_device_count",
-    "local_devices",
-    "make_mesh",
-    "process_count",
-    "process_index",
-    "process_indices",
+# It is not public, but there is no public place that every question passes.
+_BRIDGE = "jax._src.xla_bridge"
+_GATE = "get_backend"
+
+# What JAX has to say of the machine that a program runs on. Other functions look at the
+# devices too, such as `jnp.zeros`, but do not tell of them.
+_TELLING = frozenset(
+    {
+        "create_device_mesh",
+        "create_hybrid_device_mesh",
+        "default_backend",
+        "device_count",
+        "devices",
+        "local_device_count",
+        "local_devices",
+        "make_mesh",
+        "process_count",
+        "process_index",
+        "process_indices",
+    }
 )
 _MAX_PLACES = 3
 
@@ -70,26 +79,23 @@ class Watch:
 
     def __enter__(self) -> Watch:
         self._thread = threading.get_ident()
-        jax = sys.modules.get("jax")
-        if jax is None:
-            self._finder = _JaxFinder(self._wrap)
-            sys.meta_path.insert(0, self._finder)
+        if "jax" in sys.modules:
+            self._begin()
         else:
-            self._wrap(jax)
+            self._finder = _JaxFinder(self._begin)
+            sys.meta_path.insert(0, self._finder)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._thread = 0
         if self._finder in sys.meta_path:
             sys.meta_path.remove(self._finder)
-        jax = sys.modules.get("jax")
-        for name in _TELLING if jax is not None else ():
-            found = vars(jax).get(name)
-            # Another watch may stand around this one, or have ended before it.
-            while isinstance(found, _Wrapper) and not found.watch.is_on:
-                found = found.function
-            if found is not None and found is not vars(jax).get(name):
-                setattr(jax, name, found)
+        bridge = sys.modules.get(_BRIDGE)
+        gate = getattr(bridge, _GATE, None)
+        # Another watch may stand around this one, or have ended before it.
+        while isinstance(gate, _Gate) and not gate.watch.is_on:
+            gate = gate.function
+            setattr(bridge, _GATE, gate)
 
     @property
     def is_on(self) -> bool:
@@ -119,49 +125,60 @@ class Watch:
             "  or an argument of the function for what only the caller knows"
         )
 
-    def ask(self, function: str) -> None:
-        """Notes that a function was called, by whoever is up the stack."""
+    def look(self, gate: types.FrameType | None) -> None:
+        """Notes who asked, if it was a question, from the stack at the gate."""
         if threading.get_ident() != self._thread:
             return
-        frame = sys._getframe(1)
+        jax = sys.modules.get("jax")
+        inside = os.path.join(os.path.dirname(getattr(jax, "__file__", None) or ""), "")
+        frame, function = gate, ""
+        while frame is not None and frame.f_code.co_filename.startswith(inside):
+            frame, function = frame.f_back, frame.f_code.co_name
+        if function not in _TELLING:
+            return
         while frame is not None:
             file = frame.f_code.co_filename
             if file.startswith("<frozen importlib"):
                 return  # a library that asks as it is imported: no one's config
             if tracebacks.is_users(file) and os.path.isfile(file):
-                self._questions[Question(file, frame.f_lineno, function)] = None
+                question = Question(file, frame.f_lineno, f"jax.{function}")
+                self._questions[question] = None
                 return
-            frame = frame.f_back  # type: ignore[assignment]
+            frame = frame.f_back
 
-    def _wrap(self, jax: types.ModuleType) -> None:
+    def _begin(self) -> None:
+        bridge = sys.modules.get(_BRIDGE)
+        gate = getattr(bridge, _GATE, None)
+        if gate is None:
+            return
+        # Their answers are kept, so that a second question would not pass the gate.
         for name in _TELLING:
-            function = vars(jax).get(name)
-            if callable(function):
-                setattr(jax, name, _Wrapper(function, f"jax.{name}", self))
+            forget = getattr(getattr(bridge, name, None), "cache_clear", None)
+            if forget is not None:
+                forget()
+        setattr(bridge, _GATE, _Gate(gate, self))
 
 
-class _Wrapper:
-    """A function of JAX's that tells a watch of its callers while that is on.
+class _Gate:
+    """What every question passes: tells a watch of it, then does what it did before."""
 
-    One that a user's module has kept goes on doing what the function does.
-    """
-
-    def __init__(self, function: Callable[..., Any], name: str, watch: Watch):
-        functools.update_wrapper(self, function)
+    def __init__(self, function: Any, watch: Watch):
         self.function = function
-        self.name = name
         self.watch = watch
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.watch.is_on:
-            self.watch.ask(self.name)
+            self.watch.look(sys._getframe(1))
         return self.function(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.function, name)
 
 
 class _JaxFinder(importlib.abc.MetaPathFinder):
     """Tells when `jax` has been imported; finds nothing else, and nothing by itself."""
 
-    def __init__(self, loaded: Callable[[types.ModuleType], None]):
+    def __init__(self, loaded: Callable[[], None]):
         self._loaded = loaded
 
     def find_spec(
@@ -185,7 +202,7 @@ class _JaxFinder(importlib.abc.MetaPathFinder):
 class _Telling(importlib.abc.Loader):
     """Loads as another loader does, leaves that one in the module, and tells."""
 
-    def __init__(self, loader: Any, loaded: Callable[[types.ModuleType], None]):
+    def __init__(self, loader: Any, loaded: Callable[[], None]):
         self._loader = loader
         self._loaded = loaded
 
@@ -199,4 +216,4 @@ class _Telling(importlib.abc.Loader):
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
         self._loader.exec_module(module)
-        self._loaded(module)
+        self._loaded()

@@ -8,6 +8,7 @@ import inspect
 import os
 import pathlib
 import types
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from fdlkit.graph.model import Graph
 from fdlkit.overrides import symbols, syntax, values
 from fdlkit.overrides.problems import BadTextError, quoted_lines
 from fdlkit.targets import listing, modules, spelling
+from fdlkit.targets.devices import Watch
 
 # Where a run keeps the config that it was started with, inside its directory.
 RUN_CONFIG = pathlib.PurePath("record", "config.json")
@@ -52,6 +54,8 @@ class LoadedTarget:
 def load(target: str, *, allow: Sequence[str] = ()) -> fdl.Buildable:
     """The config that a target names: `experiments/lm.py:base`.
 
+    Warns (a `UserWarning`) of code that asks JAX for devices while the config is made.
+
     Args:
       target: Any form of the table in `docs/cli.md`.
       allow: Modules that a JSON target may name beside the known ones.
@@ -59,7 +63,12 @@ def load(target: str, *, allow: Sequence[str] = ()) -> fdl.Buildable:
     Raises:
       UserError: As `load_target`.
     """
-    return load_target(target, allow=allow).cfg
+    with Watch() as watch:
+        loaded = load_target(target, allow=allow)
+    note = watch.note()
+    if note is not None:
+        warnings.warn(note, stacklevel=2)
+    return loaded.cfg
 
 
 def load_target(target: str, *, allow: Sequence[str] = ()) -> LoadedTarget:

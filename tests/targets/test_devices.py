@@ -8,9 +8,13 @@ import subprocess
 import sys
 import threading
 
+import fiddle as fdl
 import jax
+import jax.numpy as jnp
 import pytest
+from jax._src import xla_bridge
 
+import fdlkit
 from fdlkit.cli.main import main
 from fdlkit.overrides.apply import Override
 from fdlkit.targets import listing
@@ -167,6 +171,12 @@ def test_a_fiddler_that_asks_is_told_of(write):
     assert f"{path}:16 (jax.local_devices)" in notes[-1]
 
 
+def test_in_python_it_is_a_warning(write):
+    path = write("asks.py", ASKS)
+    with pytest.warns(UserWarning, match=r"asks\.py:8 \(jax\.device_count\)"):
+        assert fdlkit.load(f"{path}:base").x == 1
+
+
 def test_all_places_are_in_one_note(write):
     path = write("asks.py", ASKS)
     _, notes = load_overridden(f"{path}:twice", [])
@@ -225,9 +235,11 @@ def test_jax_is_as_before_when_it_was_imported_meanwhile(tmp_path):
         "before = list(sys.meta_path)\n"
         "with Watch():\n"
         "    import jax\n"
-        "    assert type(jax.devices).__name__ == '_Wrapper'\n"
+        "    kept = jax.devices\n"
+        "    gate = jax._src.xla_bridge.get_backend\n"
         "assert sys.meta_path == before\n"
-        "assert type(jax.devices).__name__ != '_Wrapper'\n"
+        "assert kept is jax.devices\n"
+        "assert gate.function is jax._src.xla_bridge.get_backend\n"
         "print(type(jax.__spec__.loader).__name__, type(jax.__loader__).__name__)\n"
     )
     done = subprocess.run(
@@ -263,34 +275,94 @@ def ask_as_a_user():
     return jax.device_count()
 
 
-def test_jax_is_restored_also_when_making_the_config_fails():
-    before = jax.device_count
-    watch = Watch()
-    with pytest.raises(ZeroDivisionError), watch:
-        ask_as_a_user.no_such_thing = 1 // (jax.device_count is before)
-    assert jax.device_count is before
+@pytest.fixture
+def gate():
+    """What a watch stands before; it is there again when the test ends."""
+    before = xla_bridge.get_backend
+    yield before
+    assert xla_bridge.get_backend is before
 
 
-def test_watches_may_stand_in_one_another():
-    before = jax.device_count
+def fails(gate):
+    assert xla_bridge.get_backend is not gate
+    raise ZeroDivisionError
+
+
+def test_jax_is_restored_also_when_making_the_config_fails(gate):
+    with pytest.raises(ZeroDivisionError), Watch():
+        fails(gate)
+    assert xla_bridge.get_backend is gate
+
+
+def test_watches_may_stand_in_one_another(gate):
     with Watch() as outer:
         with Watch() as inner:
             ask_as_a_user()
         ask_as_a_user()
-    assert jax.device_count is before
     assert len(outer.questions) == len(inner.questions) == 1
 
 
-def test_watches_may_end_in_any_order():
-    before = jax.device_count
+def test_watches_may_end_in_any_order(gate):
     first, second = Watch(), Watch()
     first.__enter__()
     second.__enter__()
     first.__exit__()
     ask_as_a_user()
     second.__exit__()
-    assert jax.device_count is before
     assert (first.questions, len(second.questions)) == ((), 1)
+
+
+ASKING = [
+    jax.device_count,
+    jax.local_device_count,
+    jax.devices,
+    jax.local_devices,
+    jax.process_count,
+    jax.process_index,
+    jax.process_indices,
+    jax.default_backend,
+]
+
+
+@pytest.mark.parametrize("ask", ASKING, ids=lambda function: function.__name__)
+def test_every_question_is_seen_also_by_a_name_that_was_there_before(ask):
+    ask()
+    with Watch() as watch:
+        ask()
+    assert [q.function for q in watch.questions] == [f"jax.{ask.__name__}"]
+    assert watch.questions[0].file == __file__
+
+
+def test_a_mesh_of_all_devices_is_a_question():
+    with Watch() as watch:
+        jax.make_mesh((1,), ("data",))
+    assert [q.function for q in watch.questions] == ["jax.make_mesh"]
+
+
+def test_an_array_is_no_question():
+    with Watch() as watch:
+        jnp.zeros(3) + 1
+        jax.random.key(0)
+        jax.jit(lambda x: x + 1)(2)
+    assert watch.questions == ()
+
+
+def test_a_config_that_will_ask_when_it_is_built_is_no_question(write):
+    path = write(
+        "later.py",
+        """
+        import fiddle as fdl
+        import jax
+        from jax import process_count
+
+        def base():
+            return fdl.Config(dict, a=fdl.Config(jax.device_count), b=process_count)
+        """,
+    )
+    loaded, notes = load_overridden(f"{path}:base", [])
+    assert notes == ()
+    assert fdl.get_callable(loaded.cfg.a) is jax.device_count
+    assert fdlkit.build(loaded.cfg)["a"] == jax.device_count()
 
 
 def test_what_other_threads_ask_is_none_of_the_configs_doing():
@@ -299,10 +371,3 @@ def test_what_other_threads_ask_is_none_of_the_configs_doing():
         thread.start()
         thread.join()
     assert watch.questions == ()
-
-
-def test_a_name_that_was_kept_goes_on_working():
-    with Watch():
-        kept = jax.device_count
-    assert kept() == jax.device_count()
-    assert kept.__name__ == "device_count"
