@@ -167,7 +167,7 @@ def DEFINE_experiment(  # noqa: N802 - as absl names what defines a flag
     absl_flags.DEFINE_multi_string(
         f"{name}.allow",
         list(allow) or None,
-        "MODULE: what a JSON target may name besides; may be repeated",
+        "MODULE: what a JSON target may name besides",
         flag_values=flag_values,
     )
     return ExperimentFlagHolder(flag_values, target)

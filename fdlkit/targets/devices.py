@@ -28,23 +28,21 @@ from fdlkit import tracebacks
 _BRIDGE = "jax._src.xla_bridge"
 _GATE = "get_backend"
 
-# What JAX has to say of the machine that a program runs on. Other functions look at the
-# devices too, such as `jnp.zeros`, but do not tell of them.
-_TELLING = frozenset(
-    {
-        "create_device_mesh",
-        "create_hybrid_device_mesh",
-        "default_backend",
-        "device_count",
-        "devices",
-        "local_device_count",
-        "local_devices",
-        "make_mesh",
-        "process_count",
-        "process_index",
-        "process_indices",
-    }
-)
+# What JAX has to say of the machine that a program runs on, and where that is found.
+# Other functions look at the devices too, such as `jnp.zeros`, but do not tell of them.
+_TELLING = {
+    "create_device_mesh": "jax.experimental.mesh_utils",
+    "create_hybrid_device_mesh": "jax.experimental.mesh_utils",
+    "default_backend": "jax",
+    "device_count": "jax",
+    "devices": "jax",
+    "local_device_count": "jax",
+    "local_devices": "jax",
+    "make_mesh": "jax",
+    "process_count": "jax",
+    "process_index": "jax",
+    "process_indices": "jax",
+}
 _MAX_PLACES = 3
 
 
@@ -141,8 +139,8 @@ class Watch:
             if file.startswith("<frozen importlib"):
                 return  # a library that asks as it is imported: no one's config
             if tracebacks.is_users(file) and os.path.isfile(file):
-                question = Question(file, frame.f_lineno, f"jax.{function}")
-                self._questions[question] = None
+                name = f"{_TELLING[function]}.{function}"
+                self._questions[Question(file, frame.f_lineno, name)] = None
                 return
             frame = frame.f_back
 

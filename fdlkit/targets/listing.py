@@ -67,7 +67,8 @@ def syntax_error_lines(
 ) -> tuple[str, ...]:
     """`file:line: message`, the line of code, and a caret under the column."""
     file = tracebacks.shown_path(error.filename or path)
-    what = f"{file}:{error.lineno}: {error.msg}"
+    place = file if error.lineno is None else f"{file}:{error.lineno}"
+    what = f"{place}: {error.msg}"
     if not error.text:
         return (what,)
     code = error.text.rstrip("\n")

@@ -191,7 +191,9 @@ def _no_module(name: str, missing: str) -> UserError:
     if missing != name:
         lines.append(f"  there is no module '{spelling.shown(missing)}'")
     file = pathlib.Path(*name.split(".")).with_suffix(".py")
-    if os.path.isfile(file):
+    if os.path.isfile(name):
+        lines.append(f"  {name} is a file, but no Python file (.py)")
+    elif os.path.isfile(file):
         lines.append(f"  did you mean '{file}'?")
     lines.append(f"  searched: {os.getcwd()} and Python's own path")
     return UserError(f"no module '{spelling.shown(name)}'", *lines)

@@ -47,6 +47,11 @@ def parse(text: str) -> Spelling:
     where, colon, call = _split(text)
     if where.endswith(".json"):
         return _no_function(text, "json", where, colon)
+    if where.endswith(".ipynb"):
+        raise UserError(
+            f"'{shown(where)}' is a notebook, and what is in one cannot be imported",
+            "  move the function into a .py file, which the notebook can import too",
+        )
     if where.endswith(".py"):
         kind: Kind = "file"
     elif colon and _MODULE.fullmatch(where):
@@ -95,6 +100,8 @@ def not_a_target(text: str) -> UserError:
     hint = []
     if where and colon and os.path.isfile(f"{where}.py"):
         hint = [f"  did you mean '{shown(f'{where}.py:{call}')}'?"]
+    elif where and os.path.isfile(where):
+        hint = [f"  {shown(where)} is neither a Python file (.py) nor JSON (.json)"]
     return UserError(f"'{shown(text)}' is not a target", *hint, *FORMS)
 
 

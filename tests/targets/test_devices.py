@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 from jax._src import xla_bridge
+from jax.experimental import mesh_utils
 
 import fdlkit
 from fdlkit.cli.main import main
@@ -336,7 +337,11 @@ def test_every_question_is_seen_also_by_a_name_that_was_there_before(ask):
 def test_a_mesh_of_all_devices_is_a_question():
     with Watch() as watch:
         jax.make_mesh((1,), ("data",))
-    assert [q.function for q in watch.questions] == ["jax.make_mesh"]
+        mesh_utils.create_device_mesh((1,))
+    assert [q.function for q in watch.questions] == [
+        "jax.make_mesh",
+        "jax.experimental.mesh_utils.create_device_mesh",
+    ]
 
 
 def test_an_array_is_no_question():

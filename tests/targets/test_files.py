@@ -145,6 +145,22 @@ def test_a_forgotten_ending_is_suggested(write, monkeypatch):
     assert hint == "  did you mean 'ending/lm.py:base'?"
 
 
+def test_a_notebook_is_refused_with_the_remedy():
+    for target in ("work.ipynb:base", "some/work.ipynb:base", "work.ipynb"):
+        what, remedy = refused(target)
+        assert what.endswith("is a notebook, and what is in one cannot be imported")
+        assert "move the function into a .py file" in remedy
+
+
+def test_a_file_of_another_kind_is_said_to_be_one(write, monkeypatch):
+    path = write("kinds/lm.yaml", "a: 1\n")
+    monkeypatch.chdir(path.parent)
+    assert "  lm.yaml is a file, but no Python file (.py)" in refused("lm.yaml:base")
+    neither = "is neither a Python file (.py) nor JSON (.json)"
+    assert f"  {path} {neither}" in refused(f"{path}:base")
+    assert f"  {path} {neither}" in refused(str(path))
+
+
 def test_a_coroutine_function_makes_no_config(write):
     path = write("later.py", "async def base():\n    return 1\n")
     assert refused(f"{path}:base") == (

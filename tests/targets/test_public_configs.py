@@ -273,3 +273,9 @@ def test_the_trainer_refuses_a_partial(capsys, tmp_path):
     )
     assert "Traceback" not in err
     assert not (tmp_path / "run").exists()
+
+
+def test_none_of_the_files_knows_this_project():
+    texts = {path: path.read_text() for path in FOLDER.rglob("*.py")}
+    assert len(texts) >= 10
+    assert not [path for path, text in texts.items() if "fdlkit" in text]
