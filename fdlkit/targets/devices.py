@@ -131,7 +131,8 @@ class Watch:
         inside = os.path.join(os.path.dirname(getattr(jax, "__file__", None) or ""), "")
         frame, function = gate, ""
         while frame is not None and frame.f_code.co_filename.startswith(inside):
-            frame, function = frame.f_back, frame.f_code.co_name
+            function = frame.f_code.co_name
+            frame = frame.f_back
         if function not in _TELLING:
             return
         while frame is not None:
