@@ -117,7 +117,7 @@ class Watch:
             places[_MAX_PLACES:] = [f"{len(places) - _MAX_PLACES} more"]
         return (
             "JAX was asked about devices while the config was made, at "
-            f"{', '.join(places)}; so it differs from machine to machine\n"
+            f"{', '.join(places)}; so it may differ from machine to machine\n"
             "  write a mesh axis of -1 for all devices, a reference "
             '(fdlkit.ref("PATH")) for a value that follows another,\n'
             "  or an argument of the function for what only the caller knows"

@@ -154,7 +154,7 @@ def test_whoever_asks_is_told_with_the_line_and_what_to_write(write, capsys):
     assert "batch" in out
     assert err == (
         "note: JAX was asked about devices while the config was made, at "
-        f"{path}:8 (jax.device_count); so it differs from machine to machine\n"
+        f"{path}:8 (jax.device_count); so it may differ from machine to machine\n"
         "  write a mesh axis of -1 for all devices, a reference "
         '(fdlkit.ref("PATH")) for a value that follows another,\n'
         "  or an argument of the function for what only the caller knows\n"
