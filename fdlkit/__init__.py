@@ -11,6 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fdlkit import flags as flags
     from fdlkit.graph.build import build as build
     from fdlkit.graph.equality import equal as equal
     from fdlkit.graph.references import ref as ref
@@ -36,6 +37,9 @@ _HOMES = {
     "snapshot": "fdlkit.graph.snapshot",
 }
 
+# Public modules, imported when they are first used.
+_MODULES = ("flags",)
+
 __all__ = [
     "build",
     "dumps",
@@ -54,6 +58,8 @@ def __getattr__(name: str) -> Any:
         from importlib import metadata
 
         return metadata.version("fdlkit")
+    if name in _MODULES:
+        return importlib.import_module(f"fdlkit.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'fdlkit' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOMES[name]), name)
@@ -62,4 +68,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES, "__version__"])
+    return sorted([*globals(), *_HOMES, *_MODULES, "__version__"])

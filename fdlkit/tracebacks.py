@@ -17,7 +17,7 @@ def own_frames(error: BaseException) -> tuple[str, ...]:
     of a long traceback all but the last frames.
     """
     frames = traceback.extract_tb(error.__traceback__)
-    shown = [frame for frame in frames if _is_users(frame.filename)]
+    shown = [frame for frame in frames if is_users(frame.filename)]
     lines = ["  ..."] if len(shown) > _FRAMES_SHOWN else []
     for frame in shown[-_FRAMES_SHOWN:]:
         lines.append(f"  {shown_path(frame.filename)}:{frame.lineno} in {frame.name}")
@@ -33,7 +33,8 @@ def shown_path(path: str | os.PathLike[str]) -> str:
     return path.removeprefix(here)
 
 
-def _is_users(filename: str) -> bool:
+def is_users(filename: str) -> bool:
+    """Whether a file is the user's own: no library's, not Python's, not ours."""
     return not (
         filename.startswith(("<frozen", "<string>", _HOUSE))
         or any(part in filename for part in _LIBRARIES)

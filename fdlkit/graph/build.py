@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from typing import Any
 
 import fiddle as fdl
@@ -250,7 +251,9 @@ def _refuse_missing(graph: Graph, places: Places) -> None:
     lines = []
     for number in places.order:
         node = graph.nodes[number]
-        if node.kind not in ("config", "tagged_value", "buildable"):
+        if node.kind not in ("config", "tagged_value", "buildable") or _is_partial(
+            node
+        ):
             continue  # a partial may be told the rest when it is called
         for argument in node.arguments:
             if argument.required and argument.value is None:
@@ -263,6 +266,12 @@ def _refuse_missing(graph: Graph, places: Places) -> None:
         *lines,
         "set them in the config, or with --fdl_set=PATH=VALUE",
     )
+
+
+def _is_partial(node: Node) -> bool:
+    """Whether it is of a kind that someone has derived from `fdl.Partial`."""
+    kind = node.type.live if node.type is not None else None
+    return inspect.isclass(kind) and issubclass(kind, fdl.Partial)
 
 
 def _missing(node: Node, argument: Argument, path: paths.Path) -> str:

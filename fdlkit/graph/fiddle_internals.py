@@ -25,6 +25,9 @@ from fiddle._src.building import _in_build
 # No public name leads to it.
 from fiddle._src.config import tagged_value_fn
 
+# What a name is that was imported within Fiddle's `lazy_imports`; not public either.
+from fiddle._src.experimental.lazy_imports import ProxyObject
+
 # What an `ArgFactory` is built to, for the partial around it to find.
 from fiddle._src.partial import _BuiltArgFactory
 
@@ -41,6 +44,19 @@ TAGGED_VALUE_FN: Any = tagged_value_fn
 def is_tagged_value_fn(fn_or_cls: Any) -> bool:
     """Whether it is the callable of every `TaggedValue`."""
     return fn_or_cls is TAGGED_VALUE_FN
+
+
+def lazy_name(thing: Any) -> tuple[str, str] | None:
+    """The module and the name in it that a lazily imported name stands for.
+
+    None for anything else. Fiddle imports it when it is called.
+    """
+    if type(thing) is not ProxyObject:
+        return None
+    module, colon, name = thing.qualname.partition(":")
+    if not colon:
+        module, _, name = module.rpartition(".")
+    return module, name
 
 
 def in_build() -> contextlib.AbstractContextManager[None]:

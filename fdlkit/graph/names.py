@@ -7,7 +7,7 @@ import inspect
 import sys
 from typing import Any
 
-from fdlkit.graph import reprs
+from fdlkit.graph import fiddle_internals, module_names, reprs
 from fdlkit.graph.model import DType, Member, Opaque, Symbol
 
 
@@ -55,9 +55,15 @@ def find(thing: Any) -> Symbol | None:
     Only modules that are loaded already are looked at. `optax._src.alias.adamw` is
     `optax.adamw`, `jax._src.nn.functions.relu` is `jax.nn.relu`.
     """
+    lazy = fiddle_internals.lazy_name(thing)
+    if lazy is not None:  # is named without being imported: that is what it is for
+        return Symbol(*lazy, live=thing)
     module, qualname = _own_name(thing)
     if not module or "<" in qualname:
         return None
+    if module in module_names.MAIN and reach(module, qualname) is thing:
+        # `__main__` is another module in every process; its file's name is not.
+        return Symbol(module_names.main_name() or "__main__", qualname, live=thing)
     for candidate in _modules(module, qualname):
         if reach(candidate, qualname) is thing or _same_method(
             reach(candidate, qualname), thing

@@ -12,7 +12,7 @@ from typing import Any
 
 from fiddle import signatures as fiddle_signatures
 
-from fdlkit.graph import constructors
+from fdlkit.graph import constructors, fiddle_internals, names
 
 MISSING: Any = dataclasses.MISSING
 
@@ -118,12 +118,24 @@ def all_parameters(fn_or_cls: Callable[..., Any]) -> Mapping[str, Parameter]:
     """Every parameter of the callable, in order.
 
     They are those of its signature, or, where that is only `(*args, **kwargs)`, those
-    of whatever it hands its arguments to, if that can be known.
+    of whatever it hands its arguments to, if that can be known. Of a name that Fiddle
+    imports lazily, once its module has been imported; before that it takes anything.
     """
+    lazy = fiddle_internals.lazy_name(fn_or_cls)
+    if lazy is not None:
+        found = names.reach(*lazy)
+        return _takes_anything() if found is None else all_parameters(found)
     try:
         return _cached(fn_or_cls)
     except TypeError:  # an unhashable callable
         return _read(fn_or_cls)
+
+
+def _takes_anything() -> Mapping[str, Parameter]:
+    # Such a name has every attribute, `__wrapped__` too: it is not to be inspected.
+    empty = inspect.Parameter.empty
+    kind = inspect.Parameter.VAR_KEYWORD
+    return {"kwargs": Parameter("kwargs", empty, MISSING, False, None, kind)}
 
 
 @functools.lru_cache(maxsize=4096)

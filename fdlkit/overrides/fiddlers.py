@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from typing import Any
 
@@ -66,7 +67,7 @@ def _find(name: str, scope: Scope) -> Any:
             more=(f"fiddlers: {listing(known)}",),
         )
     found = scope.find(name, "fiddler")
-    if not inspect.isroutine(found) or not _takes_a_config(found):
+    if not _is_function(found) or not _takes_a_config(found):
         what = f"{quote(name)} is not a fiddler"
         raise BadTextError(
             what,
@@ -85,6 +86,17 @@ def _fiddlers(scope: Scope) -> list[str]:
     except (OSError, TypeError):  # made in a notebook, or its file is gone
         return []
     return [name for name in functions.names(text, "fiddler") if hasattr(module, name)]
+
+
+def _is_function(value: object) -> bool:
+    """Also one with some arguments fixed: `wider = functools.partial(widen, by=2)`."""
+    return inspect.isroutine(_plain(value))
+
+
+def _plain(value: Any) -> Any:
+    while isinstance(value, functools.partial):
+        value = value.func
+    return value
 
 
 def _takes_a_config(function: Any) -> bool:

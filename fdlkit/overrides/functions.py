@@ -7,6 +7,8 @@ that a user gives is tried whatever the rule says of it.
 from __future__ import annotations
 
 import ast
+import dataclasses
+from collections.abc import Mapping
 from typing import Literal
 
 Kind = Literal["config", "fiddler"]
@@ -15,19 +17,60 @@ _CONFIG_TYPES = {"Config", "Partial", "ArgFactory", "Buildable"}
 _CONFIG_PARAMETERS = {"cfg", "config", "conf", "experiment"}
 
 
+@dataclasses.dataclass(frozen=True)
+class Definition:
+    """A public name of a module that means a function of one of the kinds.
+
+    Attributes:
+      name: The name.
+      kind: What the function does with configs.
+      function: The function; another one's where the name is only another name for it.
+      bound: Arguments that the name fixes, `functools.partial`'s.
+      line: Where the name is defined, from 1.
+    """
+
+    name: str
+    kind: Kind
+    function: ast.FunctionDef
+    bound: Mapping[str, ast.expr]
+    line: int
+
+
+def definitions(module: ast.Module) -> list[Definition]:
+    """The configs and fiddlers among a module's public top-level names.
+
+    Functions, and other names for them: `small = base.as_buildable`,
+    `wide = functools.partial(widen, by=2)`.
+    """
+    found: dict[str, Definition] = {}
+    known: dict[str, ast.FunctionDef] = {}
+    for node in module.body:
+        bound: dict[str, ast.expr] = {}
+        match node:
+            case ast.FunctionDef(name=name):
+                function = known[name] = node
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                of, bound = _other_name(value)
+                if of not in known:
+                    continue
+                function = known[name] = known[of]
+            case _:
+                continue
+        kind = kind_of(function)
+        if kind is None or name.startswith("_"):
+            continue
+        found.pop(name, None)  # the last of several is what the name means
+        found[name] = Definition(name, kind, function, bound, node.lineno)
+    return list(found.values())
+
+
 def names(text: str, kind: Kind) -> list[str]:
-    """The public functions of a kind in a module's text; none if it is no Python."""
+    """The public names of a kind in a module's text; none if it is no Python."""
     try:
-        body = ast.parse(text).body
+        module = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    return [
-        node.name
-        for node in body
-        if isinstance(node, ast.FunctionDef)
-        and not node.name.startswith("_")
-        and kind_of(node) == kind
-    ]
+    return [found.name for found in definitions(module) if found.kind == kind]
 
 
 def kind_of(node: ast.FunctionDef) -> Kind | None:
@@ -49,6 +92,17 @@ def kind_of(node: ast.FunctionDef) -> Kind | None:
     if node.returns is not None:
         return "config" if _last_name(node.returns) in _CONFIG_TYPES else None
     return "config" if not required and _returns_a_value(node) else None
+
+
+def _other_name(value: ast.expr) -> tuple[str, dict[str, ast.expr]]:
+    """The function that an expression is another name for, and arguments it fixes."""
+    match value:
+        case ast.Attribute(value=ast.Name(id=of), attr="as_buildable"):
+            return of, {}
+        case ast.Call(func=called, args=[ast.Name(id=of)], keywords=keywords):
+            if _last_name(called) == "partial":
+                return of, {k.arg: k.value for k in keywords if k.arg is not None}
+    return "", {}
 
 
 def _is_config(first: ast.arg, node: ast.FunctionDef) -> bool:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
 
+import fiddle as fdl
 import jax
 from jax.experimental import multihost_utils
 
@@ -86,6 +87,12 @@ def _train(
     dry_run: bool,
     stream: TextIO,
 ) -> int:
+    if isinstance(cfg, fdl.Partial):  # before anything is built for nothing
+        raise UserError(
+            f"{target} is a {type(cfg).__name__}, which builds a function, "
+            "not an experiment",
+            "fdlkit train takes a fdl.Config of fdlkit.train.trainer.Trainer",
+        )
     trainer = build(cfg)
     if not isinstance(trainer, Trainer):
         raise UserError(

@@ -15,7 +15,7 @@ from fiddle import daglish, tag_type
 
 from fdlkit import suggest
 from fdlkit.errors import UserError
-from fdlkit.graph import names, paths, signatures
+from fdlkit.graph import module_names, names, paths, signatures
 from fdlkit.graph.model import UNKNOWN, DType, Graph, Leaf, Member, Node, Symbol
 from fdlkit.graph.places import Places
 from fdlkit.graph.restore import restore
@@ -200,15 +200,10 @@ class _Lookup:
                 f"{symbol.module}:{symbol.qualname} is not allowed"
                 + (f", {hint}" if hint else "")
             )
-        try:
-            found: Any = importlib.import_module(symbol.module)
-        except ImportError as error:
-            raise _NotUsableError(
-                f"{symbol.module} cannot be imported: {error}"
-            ) from None
+        module = found = _module(symbol.module)
         at = symbol.module
         for part in symbol.qualname.split("."):
-            if found is not sys.modules[symbol.module] and not inspect.isclass(found):
+            if found is not module and not inspect.isclass(found):
                 raise _NotUsableError(f"{at} is no class, to have '{part}' in it")
             if part not in dir(found):
                 hint = suggest.hint(part, dir(found))
@@ -239,6 +234,21 @@ class _Lookup:
 
 class _NotUsableError(Exception):
     """A name that is not allowed, or that leads to nothing that can be used."""
+
+
+def _module(name: str) -> Any:
+    if name not in sys.modules and name == module_names.main_name():
+        return sys.modules["__main__"]  # importing it would run the program again
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        why = f"{name} cannot be imported: {error}"
+        if module_names.is_stand_in(name):
+            why += (
+                "; such a name stands for a file whose own name cannot be imported, or "
+                "is another module's: rename that file, and write the JSON again"
+            )
+        raise _NotUsableError(why) from None
 
 
 def _dtype(name: str) -> Any:

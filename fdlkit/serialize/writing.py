@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fdlkit.errors import UserError
-from fdlkit.graph import built, paths
+from fdlkit.graph import built, module_names, paths
 from fdlkit.graph.model import (
     DType,
     Graph,
@@ -203,7 +203,8 @@ def _why_not(held: Any) -> str | None:
     if isinstance(held, Member):
         held = held.enum
     if isinstance(held, Symbol) and held.module == "__main__":
-        return f"{held.qualname}, which only the running program has (__main__)"
+        why = module_names.why_main_has_no_name()
+        return f"{held.qualname}, which only the running program has (__main__: {why})"
     if isinstance(held, Symbol) and not held.importable:
         return _unnamed(held.qualname) or f"{held.name}, which no import leads to"
     if isinstance(held, Opaque):

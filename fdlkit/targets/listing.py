@@ -6,6 +6,7 @@ import ast
 import dataclasses
 import os
 import tokenize
+from collections.abc import Mapping
 
 from fdlkit import tracebacks
 from fdlkit.errors import UserError
@@ -64,8 +65,8 @@ def syntax_error_lines(
 ) -> tuple[str, ...]:
     """`file:line: message`, the line of code, and a caret under the column."""
     file = tracebacks.shown_path(error.filename or path)
-    line = f":{error.lineno}" if error.lineno else ""
-    what = f"{file}{line}: {error.msg}"
+    place = file if error.lineno is None else f"{file}:{error.lineno}"
+    what = f"{place}: {error.msg}"
     if not error.text:
         return (what,)
     code = error.text.rstrip("\n")
@@ -75,34 +76,30 @@ def syntax_error_lines(
 
 
 def entries(module: ast.Module) -> tuple[Entry, ...]:
-    """The configs and fiddlers among a module's public top-level functions."""
+    """The configs and fiddlers among a module's public top-level names."""
     found = []
-    for node in module.body:
-        if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
-            continue
-        kind = functions.kind_of(node)
-        if kind is None:
-            continue
-        doc = ast.get_docstring(node) or ""
-        summary = doc.strip().partition("\n")[0]
-        skip = 1 if kind == "fiddler" else 0
-        found.append(
-            Entry(node.name, kind, _parameters(node, skip), summary, node.lineno)
-        )
+    for one in functions.definitions(module):
+        summary = (ast.get_docstring(one.function) or "").strip().partition("\n")[0]
+        skip = 1 if one.kind == "fiddler" else 0
+        parameters = _parameters(one.function, skip, one.bound)
+        found.append(Entry(one.name, one.kind, parameters, summary, one.line))
     return tuple(found)
 
 
-def _parameters(node: ast.FunctionDef, skip: int) -> str:
-    """The parameters as `name` or `name=default`, without annotations."""
+def _parameters(node: ast.FunctionDef, skip: int, bound: Mapping[str, ast.expr]) -> str:
+    """The parameters as `name` or `name=default`, without annotations.
+
+    Those in `bound` have another default.
+    """
     args = node.args
     positional = [*args.posonlyargs, *args.args]
     required = len(positional) - len(args.defaults)
     parts = []
     for index, arg in enumerate(positional[skip:], skip):
         default = args.defaults[index - required] if index >= required else None
-        parts.append(_parameter(arg, default))
+        parts.append(_parameter(arg, bound.get(arg.arg, default)))
     for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
-        parts.append(_parameter(arg, default))
+        parts.append(_parameter(arg, bound.get(arg.arg, default)))
     return ", ".join(parts)
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import inspect
+import os
 import pathlib
 import types
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -20,9 +22,12 @@ from fdlkit.graph.model import Graph
 from fdlkit.overrides import symbols, syntax, values
 from fdlkit.overrides.problems import BadTextError, cut, quote, quoted_lines
 from fdlkit.targets import listing, modules, spelling
+from fdlkit.targets.devices import Watch
 
 # Where a run keeps the config that it was started with, inside its directory.
 RUN_CONFIG = pathlib.PurePath("record", "config.json")
+
+_ABSENT = object()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,6 +54,8 @@ class LoadedTarget:
 def load(target: str, *, allow: Sequence[str] = ()) -> fdl.Buildable:
     """The config that a target names: `experiments/lm.py:base`.
 
+    Warns (a `UserWarning`) of code that asks JAX for devices while the config is made.
+
     Args:
       target: Any form of the table in `docs/cli.md`.
       allow: Modules that a JSON target may name beside the known ones.
@@ -56,7 +63,12 @@ def load(target: str, *, allow: Sequence[str] = ()) -> fdl.Buildable:
     Raises:
       UserError: As `load_target`.
     """
-    return load_target(target, allow=allow).cfg
+    with Watch() as watch:
+        loaded = load_target(target, allow=allow)
+    note = watch.note()
+    if note is not None:
+        warnings.warn(note, stacklevel=2)
+    return loaded.cfg
 
 
 def load_target(target: str, *, allow: Sequence[str] = ()) -> LoadedTarget:
@@ -76,7 +88,7 @@ def load_target(target: str, *, allow: Sequence[str] = ()) -> LoadedTarget:
     if spelt.kind in ("json", "run"):
         return _load_json(spelt, allow)
     if spelt.kind == "file":
-        path = pathlib.Path(spelt.where).expanduser()
+        path = spelt.path
         if not spelt.function:
             raise _no_function(modules.existing(path), spelt)
         module = modules.import_file(path)
@@ -130,10 +142,9 @@ def _load_json(spelt: spelling.Spelling, allow: Sequence[str]) -> LoadedTarget:
 
 
 def _json_file(spelt: spelling.Spelling) -> pathlib.Path:
-    path = pathlib.Path(spelt.where).expanduser()
-    return (
-        _config_of_run(path, spelt) if spelt.kind == "run" else (modules.existing(path))
-    )
+    if spelt.kind == "run":
+        return _config_of_run(spelt.path, spelt)
+    return modules.existing(spelt.path)
 
 
 @contextlib.contextmanager
@@ -148,24 +159,30 @@ def _naming(path: pathlib.Path) -> Iterator[None]:
 
 def _config_of_run(path: pathlib.Path, spelt: spelling.Spelling) -> pathlib.Path:
     config = path / RUN_CONFIG
-    if modules.is_there(config):
+    if os.path.isfile(config):
         return config
-    if path.is_dir():
+    if os.path.isdir(path):
         raise UserError(
             f"{path} is a folder without a run in it",
             f"  a run keeps its config in {RUN_CONFIG}",
         )
-    if path.is_file():
-        raise UserError(f"{quote(spelt.text)} is not a target", *spelling.FORMS)
-    folder = path.parent
-    names: list[str] = []
-    if folder.is_dir():
-        names = sorted(p.name for p in folder.iterdir() if p.suffix in (".py", ".json"))
-        names += sorted(p.name for p in folder.iterdir() if (p / RUN_CONFIG).is_file())
-    near = suggest.nearest(path.name, names, n=1)
-    hint = [f"  did you mean '{folder / near[0]}'?"] if near else []
-    what = f"no file or run directory {cut(str(path))}"
-    raise UserError(what, *hint, *spelling.FORMS)
+    if os.path.isfile(path):
+        raise spelling.not_a_target(spelt.text)
+    near = suggest.nearest(path.name, _targets_in(path.parent), n=1)
+    hint = [f"  did you mean '{path.parent / near[0]}'?"] if near else []
+    raise UserError(
+        f"no file or run directory {cut(str(path))}", *hint, *spelling.FORMS
+    )
+
+
+def _targets_in(folder: pathlib.Path) -> list[str]:
+    """The names of Python files, JSON files and runs in a folder."""
+    try:
+        inside = sorted(folder.iterdir())
+    except OSError:  # none there, or none that may be seen
+        return []
+    names = [path.name for path in inside if path.suffix in (".py", ".json")]
+    return names + [p.name for p in inside if os.path.isfile(p / RUN_CONFIG)]
 
 
 def _function(
@@ -173,9 +190,12 @@ def _function(
 ) -> Any:
     found: Any = module
     for part in spelt.function.split("."):
-        found = inspect.getattr_static(found, part, None) and getattr(found, part)
-        if found is None:
+        # Statically first: a module's `__getattr__` may make up anything.
+        if inspect.getattr_static(found, part, _ABSENT) is _ABSENT:
             raise _no_function(file, spelt)
+        found = getattr(found, part)
+    if _is_as_buildable(found):  # smaller = base.as_buildable
+        found = found.__self__
     if auto_config.is_auto_config(found) or callable(found):
         return found
     kind = type(found).__name__
@@ -185,6 +205,14 @@ def _function(
             f"  write a function that returns it: def {spelt.function}(): ...",
         )
     raise UserError(f"'{spelt.function}' in {spelt.where} is a {kind}, not a function")
+
+
+def _is_as_buildable(found: Any) -> bool:
+    return (
+        inspect.ismethod(found)
+        and found.__name__ == "as_buildable"
+        and auto_config.is_auto_config(found.__self__)
+    )
 
 
 def _no_function(file: pathlib.Path, spelt: spelling.Spelling) -> UserError:
@@ -252,6 +280,12 @@ def _call(
         raise UserError(what, *tracebacks.own_frames(error)) from error
     if isinstance(cfg, fdl.Buildable):
         return cfg
+    if inspect.iscoroutine(cfg):
+        cfg.close()
+        raise UserError(
+            f"{spelt.text} is a coroutine function, and a config is not waited for",
+            f"  write def {spelt.function} in place of async def {spelt.function}",
+        )
     raise UserError(
         f"{spelt.text} returned {_short(cfg)}, which is no config",
         "  a config is a fdl.Config or fdl.Partial; "

@@ -8,43 +8,63 @@ whose name is taken by another module is given a suffix, made from its path.
 
 from __future__ import annotations
 
-import contextlib
+import ast
 import hashlib
 import importlib
 import importlib.util
+import linecache
 import os
 import pathlib
-import re
 import sys
 import types
 
 from fdlkit import suggest, tracebacks
 from fdlkit.errors import UserError
+from fdlkit.graph import module_names
 from fdlkit.overrides.problems import cut, quote
 from fdlkit.targets import listing
 
+# Where a module keeps what tells whether its file has been edited since.
+_DIGEST = "__fdlkit_digest__"
+
 
 def import_file(path: pathlib.Path) -> types.ModuleType:
-    """The module that `path` defines; run at most once in a process.
+    """The module that `path` defines; run once, and again when its text has changed.
+
+    What runs is the text that the file has now, never what Python has kept of it
+    compiled: that is compared by whole seconds. A new text makes a new module. What was
+    made by the old one stays as it is, and so do the modules that the file imports.
+    The file that runs as `__main__` is the module that runs.
 
     Raises:
       UserError: The file is missing, is not Python, or raised while it ran (with
         its own traceback, from its own first frame).
     """
     path = existing(path).resolve()
-    listing.parse_source(listing.read_source(path), path)
+    text = listing.read_source(path)
+    tree = listing.parse_source(text, path)
     for module in list(sys.modules.values()):
         if _is_module_of(module, path):
-            return module
-    root, name = _importable_name(path)
+            if not _is_older(module, text):
+                return module
+            return _run(module.__name__, path, text, tree)
+    root, name = module_names.importable_name(path)
     make_importable(root)
-    if _names_this_file(name, path):
-        return _guarded_import(name, path)
-    return _run_as(_free_name(path), path)
+    if name in sys.modules or not module_names.leads_to(name, path):
+        return _run(module_names.stand_in(path), path, text, tree)
+    if parent := name.rpartition(".")[0]:
+        _guarded_import(parent, parent)
+        if name in sys.modules:  # its package has imported it
+            return sys.modules[name]
+    return _run(name, path, text, tree)
 
 
 def import_module(name: str) -> types.ModuleType:
-    """The module called `name`; the current folder is importable, as for Python."""
+    """The module called `name`; the current folder is importable, as for Python.
+
+    Raises:
+      UserError: There is none, or it raised while it ran.
+    """
     make_importable(pathlib.Path.cwd())
     parent = name.rpartition(".")[0]
     try:
@@ -58,15 +78,29 @@ def import_module(name: str) -> types.ModuleType:
         raise UserError(what, *tracebacks.own_frames(error)) from error
     if spec is None:
         raise _no_module(name, name)
+    if spec.has_location and str(spec.origin).endswith(".py"):
+        path = pathlib.Path(str(spec.origin)).resolve()
+        text = listing.read_source(path)
+        loaded = sys.modules.get(name)
+        if loaded is None:
+            loaded = _guarded_import(name, spec.origin)
+            setattr(loaded, _DIGEST, _digest(text))
+        elif _is_older(loaded, text):
+            tree = listing.parse_source(text, path)
+            loaded = _run(name, path, text, tree)
+        return loaded
     return _guarded_import(name, spec.origin)
 
 
 def existing(path: pathlib.Path) -> pathlib.Path:
     """`path` itself; if there is no such file, an error that names its neighbours."""
-    if is_there(path):
-        return path
-    if path.is_dir():
-        raise UserError(f"{path} is a folder, not a file")
+    try:
+        if path.is_file():
+            return path
+        if path.is_dir():
+            raise UserError(f"{path} is a folder, not a file")
+    except OSError as error:  # a name that no file can have
+        raise UserError(f"no file {cut(str(path))}: {error.strerror}") from error
     siblings = []
     if path.parent.is_dir():
         siblings = sorted(p.name for p in path.parent.glob(f"*{path.suffix}"))
@@ -98,28 +132,21 @@ def _is_module_of(module: object, path: pathlib.Path) -> bool:
     file = getattr(module, "__file__", None)
     if not isinstance(file, str) or os.path.basename(file) != path.name:
         return False
-    return getattr(module, "__name__", "") != "__main__" and (
-        pathlib.Path(file).resolve() == path
-    )
+    if pathlib.Path(file).resolve() != path:
+        return False
+    # Without a name of its own nothing that it defines could be named.
+    is_main = getattr(module, "__name__", "") in module_names.MAIN
+    return not is_main or module_names.main_name() is not None
 
 
-def _importable_name(path: pathlib.Path) -> tuple[pathlib.Path, str]:
-    """The folder that must be on `sys.path`, and the dotted name below it."""
-    folder, parts = path.parent, [path.stem]
-    while (folder / "__init__.py").is_file() and folder.name.isidentifier():
-        parts.insert(0, folder.name)
-        folder = folder.parent
-    if path.stem == "__init__" and len(parts) > 1:
-        return folder, ".".join(parts[:-1])
-    if len(parts) > 1:
-        return folder, ".".join(parts)
-    for entry in (os.getcwd(), *sys.path):
-        root = pathlib.Path(entry or os.getcwd()).resolve()
-        if root in path.parents:
-            below = path.relative_to(root).with_suffix("").parts
-            if all(part.isidentifier() for part in below):
-                return root, ".".join(below)
-    return folder, path.stem
+def _is_older(module: types.ModuleType, text: str) -> bool:
+    """Whether the module is known to come from another text than the file has now."""
+    known = getattr(module, _DIGEST, None)
+    return known is not None and known != _digest(text)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def make_importable(root: pathlib.Path) -> None:
@@ -130,38 +157,6 @@ def make_importable(root: pathlib.Path) -> None:
         importlib.invalidate_caches()
 
 
-def _names_this_file(name: str, path: pathlib.Path) -> bool:
-    """Whether `import name` would run this very file.
-
-    Looks a level at a time, so that no parent package is run just to find out.
-    """
-    if not all(part.isidentifier() for part in name.split(".")):
-        return False
-    if name in sys.modules:
-        return False
-    top = name.partition(".")[0]
-    try:
-        spec = importlib.util.find_spec(top)
-    except (ImportError, ValueError):
-        return False
-    if spec is None:
-        return False
-    if top == name:
-        return spec.origin is not None and pathlib.Path(spec.origin).resolve() == path
-    folders = [pathlib.Path(p).resolve() for p in spec.submodule_search_locations or ()]
-    below = pathlib.Path(*name.split(".")[1:])
-    return any(
-        path in ((folder / below).with_suffix(".py"), folder / below / "__init__.py")
-        for folder in folders
-    )
-
-
-def _free_name(path: pathlib.Path) -> str:
-    """A name for a file whose own name is another module's; the same every time."""
-    stem = re.sub(r"\W", "_", path.stem)
-    return f"{stem}_{hashlib.sha256(os.fsencode(path)).hexdigest()[:8]}"
-
-
 def _guarded_import(name: str, origin: object) -> types.ModuleType:
     try:
         return importlib.import_module(name)
@@ -169,17 +164,31 @@ def _guarded_import(name: str, origin: object) -> types.ModuleType:
         raise _import_failed(error, origin) from error
 
 
-def _run_as(name: str, path: pathlib.Path) -> types.ModuleType:
+def _run(
+    name: str, path: pathlib.Path, text: str, tree: ast.Module
+) -> types.ModuleType:
+    """Runs a file as the module `name`; if it raises, what was there before stays."""
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None  # a .py file always has both
     module = importlib.util.module_from_spec(spec)
+    setattr(module, _DIGEST, _digest(text))
+    before = sys.modules.get(name)
     sys.modules[name] = module
+    linecache.checkcache(str(path))
     try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        del sys.modules[name]
-        raise _import_failed(error, path) from error
-    return module
+        exec(compile(tree, str(path), "exec", dont_inherit=True), vars(module))
+    except BaseException as error:
+        if before is None:
+            del sys.modules[name]
+        else:
+            sys.modules[name] = before
+        if isinstance(error, Exception | SystemExit):
+            raise _import_failed(error, path) from error
+        raise
+    package, _, own = name.rpartition(".")
+    if package in sys.modules:
+        setattr(sys.modules[package], own, sys.modules[name])
+    return sys.modules[name]
 
 
 def _import_failed(error: BaseException, origin: object) -> UserError:
@@ -203,13 +212,13 @@ def _modules_of(folder: pathlib.Path) -> list[str]:
 
 
 def _no_module(name: str, missing: str) -> UserError:
-    lines, there = [], False
+    lines = []
     if missing != name:
         lines.append(f"  there is no module {quote(missing)}")
     file = pathlib.Path(*name.split(".")).with_suffix(".py")
-    with contextlib.suppress(OSError):  # the name is too long for a file's
-        there = file.is_file()
-    if there:
+    if os.path.isfile(name):
+        lines.append(f"  {name} is a file, but no Python file (.py)")
+    elif os.path.isfile(file):
         lines.append(f"  did you mean '{file}'?")
     elif near := suggest.nearest(file.stem, _modules_of(file.parent), n=1):
         lines.append(f"  did you mean '{'.'.join([*file.parent.parts, *near])}'?")

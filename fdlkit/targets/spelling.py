@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import pathlib
 import re
 from typing import Literal
 
 from fdlkit.errors import UserError
-from fdlkit.overrides.problems import quote
+from fdlkit.overrides.problems import cut, quote
 
 Kind = Literal["file", "module", "json", "run"]
 
@@ -33,6 +35,11 @@ class Spelling:
     function: str = ""
     arguments: str = ""
 
+    @property
+    def path(self) -> pathlib.Path:
+        """The file or directory, for a target that names one."""
+        return pathlib.Path(os.path.expanduser(self.where))
+
 
 def parse(text: str) -> Spelling:
     """Takes a target apart; a string that cannot be one is a `UserError`."""
@@ -40,6 +47,11 @@ def parse(text: str) -> Spelling:
     where, colon, call = _split(text)
     if where.endswith(".json"):
         return _no_function(text, "json", where, colon)
+    if where.endswith(".ipynb"):
+        raise UserError(
+            f"{quote(where)} is a notebook, and what is in one cannot be imported",
+            "  move the function into a .py file, which the notebook can import too",
+        )
     if where.endswith(".py"):
         kind: Kind = "file"
     elif colon and _MODULE.fullmatch(where):
@@ -47,7 +59,7 @@ def parse(text: str) -> Spelling:
     elif not colon and where:
         return Spelling(text, "run", where)
     else:
-        raise UserError(f"{quote(text)} is not a target", *FORMS)
+        raise not_a_target(text)
     if not colon:
         return Spelling(text, kind, where)
     match = _CALL.fullmatch(call)
@@ -74,6 +86,17 @@ def _no_function(text: str, kind: Kind, where: str, colon: str) -> Spelling:
             f"a JSON file holds one config: write {quote(where)}",
         )
     return Spelling(text, kind, where)
+
+
+def not_a_target(text: str) -> UserError:
+    """That a text is no target; if only the `.py` is missing, which it means."""
+    where, colon, call = text.partition(":")
+    hint = []
+    if where and colon and os.path.isfile(f"{where}.py"):
+        hint = [f"  did you mean {quote(f'{where}.py:{call}')}?"]
+    elif where and os.path.isfile(where):
+        hint = [f"  {cut(where)} is neither a Python file (.py) nor JSON (.json)"]
+    return UserError(f"{quote(text)} is not a target", *hint, *FORMS)
 
 
 FORMS = (

@@ -15,7 +15,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 WINGS = {
     **dict.fromkeys(("train", "nn", "data", "sharding", "keys"), "training"),
     **dict.fromkeys(
-        ("view", "diff", "overrides", "serialize", "targets", "graph"), "config"
+        ("flags", "view", "diff", "overrides", "serialize", "targets", "graph"),
+        "config",
     ),
     **dict.fromkeys(("errors", "printable", "suggest", "tracebacks"), "common"),
     "": "face",

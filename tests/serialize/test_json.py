@@ -218,7 +218,10 @@ def test_what_only_the_running_program_has_is_refused():
         env={"PYTHONPATH": ":".join(sys.path)},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert ran.stdout == "  [0]: make, which only the running program has (__main__)\n"
+    assert ran.stdout == (
+        "  [0]: make, which only the running program has (__main__: a notebook or an "
+        "interactive session; move it into a .py file and import it from there)\n"
+    )
 
 
 def test_a_dict_config_is_kept_with_its_kind():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 
 import fiddle as fdl
 import pytest
@@ -62,21 +61,9 @@ CONSTANT = fdl.Config(Thing)
 
 
 @pytest.fixture
-def write(tmp_path):
-    """Writes files below a folder that no other test's modules come from."""
-    before_path, before = list(sys.path), set(sys.modules)
-
-    def write(name, text=PLAIN):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(textwrap.dedent(text))
-        return path
-
-    yield write
-    sys.path[:] = before_path
-    for name in set(sys.modules) - before:
-        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
-            del sys.modules[name]
+def write(write):
+    """The same, with the usual file where no text is given."""
+    return lambda name, text=PLAIN: write(name, text)
 
 
 def refused(target):
