@@ -213,7 +213,7 @@ def _dtype(text: str, annotation: Any) -> Any:
     import jax.numpy as jnp  # only here: a config of anything else needs no JAX
 
     name = re.sub(r"^(jnp|np|numpy|jax\.numpy|ml_dtypes)\.", "", text.strip())
-    known = [known for known in _DTYPES if hasattr(jnp, known)]
+    known = [known for known in DTYPES if hasattr(jnp, known)]
     if name in ("bool", *known):
         return getattr(jnp, "bool_" if name == "bool" else name)
     raise BadTextError(
@@ -224,7 +224,7 @@ def _dtype(text: str, annotation: Any) -> Any:
     )
 
 
-_DTYPES = [
+DTYPES = [
     *("bfloat16", "float32", "float16", "float64", "float8_e4m3fn", "float8_e5m2"),
     *("int32", "int64", "int8", "int16", "int4", "uint32", "uint64", "uint8"),
     *("uint16", "uint4", "bool_", "complex64", "complex128"),

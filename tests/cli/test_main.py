@@ -104,7 +104,7 @@ def test_help_goes_to_stdout(capsys):
 @pytest.mark.parametrize("verb", [verb.name for verb in cli.VERBS])
 def test_every_verb_has_its_help(verb, capsys):
     assert cli.main([verb, "--help"]) == 0
-    assert capsys.readouterr().out.startswith(f"usage: fdlkit {verb} TARGET")
+    assert capsys.readouterr().out.startswith(f"usage: fdlkit {verb} ")
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_every_verb_has_its_help(verb, capsys):
     [
         (["shwo"], "  did you mean 'show'?"),
         (["trian", "x"], "  did you mean 'train'?"),
-        (["--verbose"], "  verbs: show, train, data"),
+        (["--verbose"], f"  verbs: {', '.join(v.name for v in cli.VERBS)}"),
         (["show"], "  usage: fdlkit show TARGET [flags]"),
         (["train", "x"], "  fdlkit train x --workdir=DIR"),
         (["train", "x", "--workdir=w", "--fesh"], "  did you mean '--fresh'?"),

@@ -15,9 +15,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 WINGS = {
     **dict.fromkeys(("train", "nn", "data", "sharding", "keys"), "training"),
     **dict.fromkeys(
-        ("view", "diff", "overrides", "serialize", "targets", "graph"), "config"
+        ("view", "completion", "diff", "overrides", "serialize", "targets", "graph"),
+        "config",
     ),
-    **dict.fromkeys(("errors", "suggest", "tracebacks"), "common"),
+    **dict.fromkeys(("errors", "suggest", "tracebacks", "user_cache"), "common"),
     "": "face",
 }
 
