@@ -13,10 +13,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tools.benchmarks import loop, start
+from tools.benchmarks import loop, start, startup
 
 BENCHMARKS = {
     "loop": (loop.main, "the training loop's own cost, beside a hand-written loop"),
+    "startup": (startup.main, "CPU of --help, a listing, show and TAB, beside imports"),
     "start": (start.main, "process start to first step, beside a hand-written program"),
 }
 
