@@ -64,7 +64,7 @@ class Offers:
           then: What follows a whole path: `=`, or nothing.
         """
         if match := _ANYWHERE.fullmatch(typed):
-            start = self._node(match["head"])
+            start = self._node(match["head"].removesuffix("."))
             names = self._names_below(start) if start is not None else {}
             head = match["head"] + match["glob"]
             found = [
@@ -87,7 +87,7 @@ class Offers:
     def values(self, path: str, typed: str) -> Answer:
         """The choices for the value at a path."""
         if match := _ANYWHERE.fullmatch(path):
-            start = self._node(match["head"])
+            start = self._node(match["head"].removesuffix("."))
             steps = self._names_below(start) if start is not None else {}
             step = steps.get(match["tail"])
         else:
@@ -124,7 +124,7 @@ class Offers:
         return step
 
     def _node(self, path: str) -> int | None:
-        step = self._step(path.rstrip("."))
+        step = self._step(path)
         return step.below if step else None
 
     def _names_below(self, start: int) -> dict[str, Step]:
