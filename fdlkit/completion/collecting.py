@@ -25,7 +25,7 @@ from fdlkit.graph import (
 from fdlkit.overrides import hints, values
 
 # What is deeper or further in a larger config is not offered.
-_MOST_STEPS = 10_000
+_MOST_STEPS = 5_000
 _MOST_CHOICES = 100
 
 
@@ -64,7 +64,7 @@ class _Collector:
         """The number of a value that has something below it."""
         if id(value) in self._numbers:
             return self._numbers[id(value)]
-        if next(_children(value, expected), None) is None:
+        if not _has_children(value):
             return None
         self._values.append((value, expected))
         return self._numbers.setdefault(id(value), len(self._numbers))
@@ -97,13 +97,18 @@ class _Default:
     made: Any = None
 
 
+def _has_children(value: Any) -> bool:
+    if isinstance(value, fdl.Buildable):
+        # A path through a reference is refused.
+        return not isinstance(value, references.Reference)
+    return isinstance(value, _Default) or bool(walk.children(value))
+
+
 def _children(value: Any, expected: Any) -> Iterator[tuple[str | int, Any, Any]]:
     """Key, value and annotation of what is below a value and can be typed as a path.
 
     Arguments that are not set are there too, with what they would be.
     """
-    if isinstance(value, references.Reference):
-        return  # a path through a reference is refused
     if isinstance(value, fdl.Buildable):
         yield from _arguments(value)
     elif isinstance(value, _Default):

@@ -8,10 +8,19 @@ import pty
 import re
 import select
 import struct
+import subprocess
+import sys
 import termios
 import time
 
 COLUMNS, ROWS = 200, 60
+
+# A shell completes only on the terminal that its session belongs to.
+TAKE_TERMINAL = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
 
 _ESCAPE = re.compile(
     r"\x1b\[(?P<private>[?>=<]?)(?P<numbers>[\d;:]*)[ !]?(?P<final>[@-~])"  # CSI
@@ -121,19 +130,28 @@ class Terminal:
 
     def __init__(self, command, *, cwd, env):
         self.screen = Screen()
-        self._pid, self._fd = pty.fork()
-        if self._pid == 0:
-            os.chdir(cwd)
-            os.execvpe(command[0], command, env)
+        self._fd, terminal = pty.openpty()
         size = struct.pack("HHHH", ROWS, COLUMNS, 0, 0)
         fcntl.ioctl(self._fd, termios.TIOCSWINSZ, size)
+        # `pty.fork` would fork whatever threads this process has.
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", TAKE_TERMINAL, *command],
+            cwd=cwd,
+            env=env,
+            start_new_session=True,
+            stdin=terminal,
+            stdout=terminal,
+            stderr=terminal,
+        )
+        os.close(terminal)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *exc):
-        os.close(self._fd)  # hangs up: an interactive shell ends
-        os.waitpid(self._pid, 0)
+        os.close(self._fd)
+        self._process.kill()
+        self._process.wait()
 
     def type(self, keys):
         os.write(self._fd, keys.encode())

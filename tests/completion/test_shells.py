@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import shlex
 import shutil
 
 import pytest
 
+from fdlkit.completion import shells
 from tests.completion.terminal import Terminal
 
 PROMPT = "here> "
@@ -26,7 +28,7 @@ RC_FILES = {
         "source <(fdlkit completion zsh)\n",
     ),
     "fish": (
-        "config.fish",
+        "fish/config.fish",
         "set -g fish_greeting\n"
         "set -g fish_autosuggestion_enabled 0\n"
         "function fish_prompt; echo -n 'here> '; end\n"
@@ -35,43 +37,54 @@ RC_FILES = {
 }
 
 
+@pytest.fixture(scope="module")
+def start(folder, environment, shown, tmp_path_factory):
+    """Starts a shell in the folder with the experiments; a context manager."""
+
+    def started(shell, rc_text):
+        if shutil.which(shell) is None:
+            pytest.skip(f"{shell} is not installed")
+        own = tmp_path_factory.mktemp(shell)
+        rc = own / RC_FILES[shell][0]
+        rc.parent.mkdir(exist_ok=True)
+        rc.write_text(rc_text)
+        command = [shell, "-i"]
+        if shell == "bash":
+            command[1:1] = ["--noprofile", "--rcfile", str(rc)]
+        env = {**environment, "ZDOTDIR": str(own), "XDG_CONFIG_HOME": str(own)}
+        return Terminal(command, cwd=folder, env=env)
+
+    return started
+
+
+def is_ready(screen):
+    return screen.line == PROMPT
+
+
+def hit_tab(terminal, typed):
+    """What stands on the line when a text was typed and TAB was hit."""
+    # The shell reads the mark when it is done with TAB.
+    terminal.type(f"{typed}\t@@")
+    terminal.wait_for(lambda screen: screen.line.endswith("@@"))
+    line = terminal.screen.line.removeprefix(PROMPT).removesuffix("@@")
+    terminal.type("\x15")
+    terminal.wait_for(is_ready)
+    return line
+
+
 @pytest.fixture(scope="module", params=["bash", "zsh", "fish"])
-def terminal(request, folder, environment, shown, tmp_path_factory):
-    """The shell, in the folder with the experiments, that has read the script."""
+def terminal(request, start):
+    """A shell that has read the script as docs/cli.md says."""
     shell = request.param
-    if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not installed")
-    own = tmp_path_factory.mktemp(shell)
-    name, text = RC_FILES[shell]
-    rc = own / "fish" / name if shell == "fish" else own / name
-    rc.parent.mkdir(exist_ok=True)
-    rc.write_text(text)
-    command = {
-        "bash": ["bash", "--noprofile", "--rcfile", str(rc), "-i"],
-        "zsh": ["zsh", "-i"],
-        "fish": ["fish", "-i"],
-    }[shell]
-    env = {**environment, "ZDOTDIR": str(own), "XDG_CONFIG_HOME": str(own)}
-    with Terminal(command, cwd=folder, env=env) as terminal:
+    with start(shell, RC_FILES[shell][1]) as terminal:
         terminal.shell = shell
-        terminal.wait_for(lambda screen: screen.line == PROMPT)
+        terminal.wait_for(is_ready)
         yield terminal
 
 
 @pytest.fixture
 def after_tab(terminal):
-    """What stands on the line when a text was typed and TAB was hit."""
-
-    def hit(typed):
-        # The shell reads the mark when it is done with TAB.
-        terminal.type(f"{typed}\t@@")
-        terminal.wait_for(lambda screen: screen.line.endswith("@@"))
-        line = terminal.screen.line.removeprefix(PROMPT).removesuffix("@@")
-        terminal.type("\x15")
-        terminal.wait_for(lambda screen: screen.line == PROMPT)
-        return line
-
-    return hit
+    return functools.partial(hit_tab, terminal)
 
 
 BASE = "experiments/lm.py:base"
@@ -168,12 +181,30 @@ def test_several_candidates_are_listed(terminal):
     terminal.type("\x03")
     terminal.settle(0.3)
     terminal.type("\x15\x0c")
-    terminal.wait_for(lambda screen: screen.line == PROMPT)
+    terminal.wait_for(is_ready)
 
 
 def test_a_program_that_is_named_by_its_path_completes(after_tab, environment):
     program = f"{environment['PATH'].partition(':')[0]}/fdlkit"
     assert after_tab(f"{program} sho") == f"{program} show "
+
+
+def test_zsh_finds_the_script_as_a_file_of_its_own(start, environment, tmp_path):
+    (tmp_path / "_fdlkit").write_text(shells.script("zsh"))
+    rc = f"PS1='{PROMPT}'; fpath+=({tmp_path}); autoload -Uz compinit; compinit -u -D\n"
+    with start("zsh", rc) as terminal:
+        terminal.wait_for(is_ready)
+        assert hit_tab(terminal, "fdlkit sho") == "fdlkit show "
+        assert hit_tab(terminal, "fdlkit sho") == "fdlkit show "
+
+
+def test_bash_may_cut_words_elsewhere(start):
+    rc = RC_FILES["bash"][1] + "COMP_WORDBREAKS=${COMP_WORDBREAKS//[:=]/}\n"
+    with start("bash", rc) as terminal:
+        terminal.wait_for(is_ready)
+        assert hit_tab(terminal, f"{LM} --fdl_set=hea") == f"{LM} --fdl_set=head."
+        typed = "fdlkit show experiments/lm.py:basi"
+        assert hit_tab(terminal, typed) == f"{typed}c "
 
 
 def test_nothing_of_this_ran_the_file(shown):
