@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from fdlkit.completion import shells
 from fdlkit.completion.command import Flag, Program, Verb, complete
 from fdlkit.completion.words import split
+from fdlkit.errors import UserError
 
 _INSTEAD_OF_A_VERB = {"--help": "the verbs", "--version": "the version"}
 # Every verb has these too, without their being the verb's own.
@@ -28,11 +29,22 @@ def run(verbs: Mapping[str, str], arguments: Sequence[str]) -> int:
       verbs: Each verb's one line, by its name.
       arguments: The shell, the line up to the cursor, and for bash the length of
         what it is going to replace.
+
+    Raises:
+      UserError: They are others: it was a person who called it.
     """
-    shell, line, *replaced = arguments
+    match arguments:
+        case [shell, line] if shell in shells.SHELLS:
+            length = 0
+        case [shell, line, number] if shell in shells.SHELLS and number.isdecimal():
+            length = int(number)
+        case _:
+            raise UserError(
+                "__complete is called by what 'fdlkit completion SHELL' prints",
+                "  fdlkit completion --help",
+            )
     words = split(line)
     answer = complete(words, Program(verbs, _INSTEAD_OF_A_VERB, _verb))
-    length = int(replaced[0]) if replaced else 0
     print("\n".join(shells.answer_lines(shell, words[-1], answer, length)))
     return 0
 

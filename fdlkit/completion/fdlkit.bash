@@ -1,6 +1,6 @@
 # Completes fdlkit in bash. In ~/.bashrc:
 #
-#   source <(fdlkit completion bash)
+#   eval "$(fdlkit completion bash)"
 
 _fdlkit() {
   local program=$1 candidate

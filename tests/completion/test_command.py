@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import pathlib
 import subprocess
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from fdlkit.cli.main import main
 from fdlkit.completion import files
@@ -185,6 +189,27 @@ def test_bash_is_given_what_takes_the_place_of_its_part_of_a_word(
 ):
     answer = Answer((Candidate("--out=my dir/", is_whole=False),))
     assert answer_lines("bash", split(typed)[-1], answer, replaced) == expected
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["fish"], ["fsh", "x"], ["bash", "x", "y"], ["bash", "", "-1"]]
+)
+def test_a_person_who_calls_the_hidden_verb_is_told_so(arguments, capsys):
+    assert main(["__complete", *arguments]) == 2
+    assert "fdlkit completion SHELL" in capsys.readouterr().err
+
+
+@given(
+    st.sampled_from(["bash", "zsh", "fish"]),
+    st.text(max_size=40),
+    st.integers(0, 50),
+)
+@example("bash", "fdlkit show --fdl_set=**.=", 3)
+@example("zsh", "fdlkit show ~", 0)
+def test_no_line_is_more_than_it_can_take(shell, text, length):
+    for head in ("", "fdlkit show ", "fdlkit show x.py:y --fdl_set="):
+        with contextlib.redirect_stdout(io.StringIO()):
+            assert main(["__complete", shell, head + text, str(length)]) == 0
 
 
 def test_a_shell_that_is_not_known_is_refused(capsys):

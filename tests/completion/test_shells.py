@@ -18,7 +18,7 @@ RC_FILES = {
         ".bashrc",
         "PS1='here> '\n"
         "bind 'set enable-bracketed-paste off'\n"
-        "source <(fdlkit completion bash)\n",
+        'eval "$(fdlkit completion bash)"\n',
     ),
     "zsh": (
         ".zshrc",
