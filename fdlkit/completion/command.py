@@ -18,7 +18,7 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _REDIRECTION = re.compile(r"\d*(>>?|<|&>>?|>&)\|?")
 # A path, which may hold a quoted `=`, and the operator behind it.
 _PATH_AND_OPERATOR = re.compile(
-    r"""(?P<path>(?:\[(?:'[^']*'|"[^"]*"|[^\]])*\]|[^=+*\[]|\*\*(?=\.))*)"""
+    r"""(?P<path>(?:\[(?:'[^']*'|"[^"]*"|[^\]'"])*\]|[^=+*\[]|\*\*(?=\.))*)"""
     r"(?P<operator>[+*]?=)(?P<value>.*)",
     re.DOTALL,
 )

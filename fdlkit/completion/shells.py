@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from importlib import resources
 
 from fdlkit.completion.candidates import Answer
 from fdlkit.completion.words import Word, quoted, split
@@ -21,6 +20,8 @@ from fdlkit.completion.words import Word, quoted, split
 
 def script(shell: str) -> str:
     """The script that a shell reads once."""
+    from importlib import resources  # only here: every TAB would pay for it
+
     file = resources.files("fdlkit.completion") / f"fdlkit.{shell}"
     return file.read_text(encoding="utf-8")
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from pathlib import Path
 
 from fdlkit import user_cache
@@ -80,6 +79,8 @@ def _digest(text: str) -> str:
 
 def _write(path: Path, text: str) -> None:
     """In one move, so that a TAB in another terminal reads the old or the new."""
+    import tempfile  # only here: TAB only reads, and would pay for it
+
     handle, beside = tempfile.mkstemp(dir=path.parent, prefix=".")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -206,6 +206,7 @@ def test_a_person_who_calls_the_hidden_verb_is_told_so(arguments, capsys):
 )
 @example("bash", "fdlkit show --fdl_set=**.=", 3)
 @example("zsh", "fdlkit show ~", 0)
+@example("fish", "d[" + "'" * 60, 0)
 def test_no_line_is_more_than_it_can_take(shell, text, length):
     for head in ("", "fdlkit show ", "fdlkit show x.py:y --fdl_set="):
         with contextlib.redirect_stdout(io.StringIO()):
