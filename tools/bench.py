@@ -13,11 +13,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tools.benchmarks import loop, scale, start
+from tools.benchmarks import loop, scale, start, startup
 
 BENCHMARKS = {
     "loop": (loop.main, "the training loop's own cost, beside a hand-written loop"),
     "scale": (scale.main, "10,000 nodes, beside Fiddle's own construct and build"),
+    "startup": (startup.main, "CPU of --help, a listing, show and TAB, beside imports"),
     "start": (start.main, "process start to first step, beside a hand-written program"),
 }
 

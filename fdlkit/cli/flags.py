@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from absl import flags
@@ -49,7 +49,9 @@ class Parsed:
 
 
 class VerbFlags:
-    """The flags of one verb that takes a target; each verb makes its own.
+    """The flags of one verb; each verb makes its own.
+
+    Those that say how a config is changed are there unless a verb takes no target.
 
     Example:
       flags = VerbFlags("show", "TARGET")
@@ -57,13 +59,22 @@ class VerbFlags:
       parsed = flags.parse(argv)
     """
 
-    def __init__(self, verb: str, arguments: str = ""):
+    def __init__(self, verb: str, arguments: str = "", *, overrides: bool = True):
         self.verb = verb
         self.arguments = arguments
         self._values = flags.FlagValues()
         self._values.set_gnu_getopt(True)
         self._changes: list[tuple[OverrideKind, str]] = []
         self._usage: dict[str, tuple[str, str]] = {}
+        if overrides:
+            self._define_overrides()
+
+    @property
+    def usage_by_flag(self) -> Mapping[str, tuple[str, str]]:
+        """How each flag is spelt, `--out=FILE`, and what it does."""
+        return self._usage | self._common
+
+    def _define_overrides(self) -> None:
         self._override("fdl_set", "set", "PATH=VALUE", "set an argument")
         self._override("fdl_tag", "tag", "TAG=VALUE", "set what carries a tag")
         self._override(
@@ -161,14 +172,18 @@ class VerbFlags:
 
     def usage(self) -> str:
         """The usage line."""
-        return f"usage: fdlkit {self.verb} {self.arguments} [flags]"
+        flags = " [flags]" if self._usage else ""
+        return f"usage: fdlkit {self.verb} {self.arguments}{flags}"
 
     def help(self, summary: str, width: int) -> str:
         """The text of `fdlkit VERB --help`, `width` columns wide."""
+        lines = [self.usage(), "", summary]
+        if not self._usage:
+            return "\n".join(lines)
         usage = self._usage | self._common
         margin = 2 + max(len(spelling) for spelling, _ in usage.values()) + 2
         margin = min(margin, 34)
-        lines = [self.usage(), "", summary, "", "flags:"]
+        lines += ["", "flags:"]
         for spelling, text in usage.values():
             head = f"  {spelling}"
             body = textwrap.wrap(text, max(width - margin, 24)) or [""]

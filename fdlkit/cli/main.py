@@ -40,6 +40,11 @@ VERBS = (
     Verb("explain", "TARGET PATH", "who wrote a value, and what it will be"),
     Verb("train", "TARGET --workdir=DIR", "train the model of an experiment"),
     Verb("data", "TARGET", "look at an experiment's data"),
+    Verb(
+        "completion",
+        "bash|zsh|fish",
+        "print the script that lets a shell complete fdlkit",
+    ),
 )
 
 
@@ -96,6 +101,9 @@ def _dispatch(arguments: list[str]) -> int:
     if name == "--version":
         print(f"fdlkit {_version()}")
         return 0
+    if name == "__complete":  # typed by the shells' scripts, never by a person
+        complete = importlib.import_module("fdlkit.cli.complete")
+        return complete.run({verb.name: verb.summary for verb in VERBS}, rest)
     verb = next((verb for verb in VERBS if verb.name == name), None)
     if verb is None:
         raise _unknown_verb(name)

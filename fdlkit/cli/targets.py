@@ -7,16 +7,22 @@ import sys
 from fdlkit import printable
 from fdlkit.cli.flags import Parsed
 from fdlkit.cli.streams import only_the_answer
+from fdlkit.completion import collecting, store
 from fdlkit.targets import overridden
 from fdlkit.targets.loading import LoadedTarget
 
 
 def load_overridden(target: str, parsed: Parsed) -> LoadedTarget:
-    """The target with the command line's overrides applied to its config."""
+    """The target with the command line's overrides applied to its config.
+
+    What the target lets a person name is kept for the completions of the next line.
+    """
     with only_the_answer():
         loaded, notes = overridden.load_overridden(
             target, parsed.overrides, allow=parsed.values["allow"]
         )
     for note in notes:
         print(printable.clean(f"note: {note}"), file=sys.stderr)
+    offered = collecting.collect(loaded.before)
+    store.keep(loaded.file, loaded.function, loaded.source, offered)
     return loaded

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import grain
 import numpy as np
 
 from fdlkit.data.order import Order
@@ -27,16 +26,13 @@ class BatchIterator(Iterator[dict[str, np.ndarray]]):
 
     def __init__(
         self,
-        dataset: grain.MapDataset,
+        batches: GlobalBatches,
         *,
         num_threads: int,
         num_batches: int | None,
         data: Mapping[str, Any],
     ):
-        options = grain.ReadOptions(
-            num_threads=num_threads, prefetch_buffer_size=2 * num_threads
-        )
-        self._iterator = iter(dataset.to_iter_dataset(options))
+        self._iterator = _grain_iterator(batches, num_threads)
         self._data = dict(data)
         self.num_batches = num_batches
 
@@ -96,6 +92,25 @@ class BatchIterator(Iterator[dict[str, np.ndarray]]):
         self._iterator.close()
 
 
+def _grain_iterator(batches: GlobalBatches, num_threads: int) -> Any:
+    # Not before something is read: Grain takes longer to load than Flax and Optax.
+    import grain
+
+    class Dataset(grain.MapDataset):
+        """The batches as Grain takes them, without its accounting of a source."""
+
+        def __len__(self) -> int:
+            return len(batches)
+
+        def __getitem__(self, index: Any) -> Any:
+            return self.slice(index) if isinstance(index, slice) else batches[index]
+
+    options = grain.ReadOptions(
+        num_threads=num_threads, prefetch_buffer_size=2 * num_threads
+    )
+    return iter(Dataset().to_iter_dataset(options))
+
+
 def _is_state(state: Any) -> bool:
     if not isinstance(state, Mapping):
         return False
@@ -103,7 +118,7 @@ def _is_state(state: Any) -> bool:
     return isinstance(number, int) and number >= 0 and isinstance(data, Mapping)
 
 
-class GlobalBatches(grain.MapDataset):
+class GlobalBatches:
     """Some rows of each global batch."""
 
     def __init__(
@@ -119,7 +134,6 @@ class GlobalBatches(grain.MapDataset):
         masked: bool,
         num_batches: int | None,
     ):
-        super().__init__()
         self._order = order
         self._num_epochs = num_epochs
         self._leaves = leaves
@@ -135,9 +149,7 @@ class GlobalBatches(grain.MapDataset):
             return sys.maxsize // self._batch_size
         return self._num_batches
 
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return self.slice(index)
+    def __getitem__(self, index: int) -> dict[str, np.ndarray]:
         first = index * self._batch_size
         positions = np.arange(first + self._rows.start, first + self._rows.stop)
         valid = len(positions)

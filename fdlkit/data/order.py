@@ -12,7 +12,6 @@ import functools
 from collections.abc import Sequence
 
 import numpy as np
-from grain.experimental import index_shuffle
 
 # Above this many examples an epoch's order is not kept as a table (of 64 MiB).
 LARGEST_TABLE = 2**24
@@ -84,6 +83,9 @@ class SourceOrder(Order):
         assert self.seed is not None
         if self.size <= LARGEST_TABLE:
             return self._table(self.seed, epoch)[indices]
+        # Not before it is needed: Grain takes longer to load than Flax and Optax.
+        from grain.experimental import index_shuffle
+
         seed = (self.seed + epoch) % 2**32
         return np.array(
             [index_shuffle(i, self.size - 1, seed, ROUNDS) for i in indices.tolist()]

@@ -164,7 +164,7 @@ class Pipeline:
             raise ValueError(f"{rows} takes no run of {self.batch_size} rows")
         spec = self.spec()
         num_batches = self.num_batches
-        dataset = GlobalBatches(
+        batches = GlobalBatches(
             self._order,
             num_epochs=self.num_epochs,
             leaves=self._leaves,
@@ -176,7 +176,7 @@ class Pipeline:
             num_batches=num_batches,
         )
         return BatchIterator(
-            dataset,
+            batches,
             num_threads=self.num_threads if num_threads is None else num_threads,
             num_batches=num_batches,
             data={

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-import grain
 import numpy as np
 
 from fdlkit.errors import UserError
 
+
+@runtime_checkable
+class ExampleMap(Protocol):
+    """What Grain's `Map` is; said here so that a config does not load Grain."""
+
+    def map(self, element: Any) -> Any:
+        """The example that one example becomes."""
+
+
+@runtime_checkable
+class RandomExampleMap(Protocol):
+    """What Grain's `RandomMap` is."""
+
+    def random_map(self, element: Any, rng: np.random.Generator) -> Any:
+        """The example that one example becomes."""
+
+
 # A function of one example, or Grain's `Map` or `RandomMap`. Each makes one example
 # of one example: a filter would make batch k depend on the batches before it.
 Transform: TypeAlias = (
-    Callable[[Mapping[str, Any]], Mapping[str, Any]]
-    | grain.transforms.Map
-    | grain.transforms.RandomMap
+    Callable[[Mapping[str, Any]], Mapping[str, Any]] | ExampleMap | RandomExampleMap
 )
 
 
@@ -39,10 +53,10 @@ def transform_example(
       The last transform's result.
     """
     for number, transform in enumerate(transforms):
-        if isinstance(transform, grain.transforms.RandomMap):
+        if isinstance(transform, RandomExampleMap):
             generator = np.random.default_rng((seed, position, number))
             example = transform.random_map(example, generator)
-        elif isinstance(transform, grain.transforms.Map):
+        elif isinstance(transform, ExampleMap):
             example = transform.map(example)
         else:
             example = transform(example)
@@ -55,7 +69,7 @@ def check_transforms(transforms: Sequence[Transform]) -> None:
     Raises:
       UserError: One of them is neither callable nor Grain's `Map` or `RandomMap`.
     """
-    grain_maps = (grain.transforms.Map, grain.transforms.RandomMap)
+    grain_maps = (ExampleMap, RandomExampleMap)
     for number, transform in enumerate(transforms):
         if not isinstance(transform, grain_maps) and not callable(transform):
             raise UserError(

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import jax
 
+from fdlkit import user_cache
+
 
 def turn_on() -> Path | None:
     """Points JAX at a cache of compiled programs, unless the user chose one.
@@ -25,15 +27,9 @@ def turn_on() -> Path | None:
     if "JAX_COMPILATION_CACHE_DIR" in os.environ:
         chosen = os.environ["JAX_COMPILATION_CACHE_DIR"]
         return Path(chosen) if chosen else None
-    root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = root / "fdlkit" / "compiled" / machine()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return None
-    if not os.access(folder, os.W_OK):
-        return None
-    jax.config.update("jax_compilation_cache_dir", str(folder))
+    folder = user_cache.writable("compiled", machine())
+    if folder is not None:
+        jax.config.update("jax_compilation_cache_dir", str(folder))
     return folder
 
 

@@ -41,6 +41,7 @@ class LoadedTarget:
       file: The Python or JSON file, absolute.
       function: The function's name; empty for JSON.
       source: The text of the file.
+      before: The config as the function made it, where overrides made `cfg` of it.
     """
 
     text: str
@@ -49,6 +50,7 @@ class LoadedTarget:
     file: pathlib.Path
     function: str
     source: str
+    before: fdl.Buildable | None = None
 
 
 def load(target: str, *, allow: Sequence[str] = ()) -> fdl.Buildable:

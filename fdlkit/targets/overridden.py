@@ -33,4 +33,4 @@ def load_overridden(
         cfg, notes = apply(loaded.cfg, overrides, loaded.module)
     asked = watch.note()
     said = (*unchecked, *notes, *([asked] if asked is not None else []))
-    return dataclasses.replace(loaded, cfg=cfg), said
+    return dataclasses.replace(loaded, cfg=cfg, before=loaded.cfg), said

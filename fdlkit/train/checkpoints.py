@@ -8,9 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import jax
-import orbax.checkpoint as ocp
 from etils import epath
-from orbax.checkpoint import checkpoint_managers
 
 from fdlkit.errors import RunFailedError
 from fdlkit.train.state import TrainState
@@ -62,6 +60,11 @@ class Checkpoints:
     """
 
     def __init__(self, folder: epath.Path, policy: CheckpointPolicy):
+        # Not before a run needs it: it takes as long to load as Flax and Optax.
+        import orbax.checkpoint as ocp
+        from orbax.checkpoint import checkpoint_managers
+
+        self._args = ocp.args
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         # By default Orbax keeps processes in step with a collective on the devices, on
@@ -124,10 +127,10 @@ class Checkpoints:
         with self._explained("written"):
             self._manager.save(
                 step,
-                args=ocp.args.Composite(
-                    state=ocp.args.StandardSave(state),
-                    data=ocp.args.JsonSave(dict(data)),
-                    record=ocp.args.JsonSave(dict(record)),
+                args=self._args.Composite(
+                    state=self._args.StandardSave(state),
+                    data=self._args.JsonSave(dict(data)),
+                    record=self._args.JsonSave(dict(record)),
                 ),
                 force=True,
             )
@@ -153,16 +156,16 @@ class Checkpoints:
         with self._explained("read", step):
             restored = self._manager.restore(
                 step,
-                args=ocp.args.Composite(
-                    state=ocp.args.StandardRestore(target),
-                    data=ocp.args.JsonRestore(),
+                args=self._args.Composite(
+                    state=self._args.StandardRestore(target),
+                    data=self._args.JsonRestore(),
                 ),
             )
         return restored["state"], restored["data"]
 
     def record(self, step: int) -> Mapping[str, str]:
         """What the run kept of itself at a step, by file name."""
-        args = ocp.args.Composite(record=ocp.args.JsonRestore())
+        args = self._args.Composite(record=self._args.JsonRestore())
         return self._manager.restore(step, args=args)["record"]
 
     @contextlib.contextmanager

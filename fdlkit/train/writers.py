@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from etils import epath
-from tensorboardX import SummaryWriter
 
 from fdlkit.errors import RunFailedError
 
@@ -122,6 +121,9 @@ class TensorBoard:
 
     def open(self, workdir: epath.Path, step: int) -> Sink:
         """Appends events; TensorBoard hides earlier ones of steps after `step`."""
+        # Not before a run needs it: a config that is only looked at does not.
+        from tensorboardX import SummaryWriter
+
         return _TensorBoardSink(
             SummaryWriter(
                 str(workdir / self.name),
@@ -134,7 +136,7 @@ class TensorBoard:
 
 
 class _TensorBoardSink:
-    def __init__(self, events: SummaryWriter):
+    def __init__(self, events: Any):
         self._events = events
 
     def write(self, step: int, values: Values) -> None:

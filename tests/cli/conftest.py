@@ -1,10 +1,15 @@
-"""Users' files that one test imports are not there for the next."""
+"""What one test imports, or leaves in the cache folder, is not there for the next."""
 
 from __future__ import annotations
 
 import sys
 
 import pytest
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
 @pytest.fixture(autouse=True)

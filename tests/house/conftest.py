@@ -15,10 +15,15 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 WINGS = {
     **dict.fromkeys(("train", "nn", "data", "sharding", "keys"), "training"),
     **dict.fromkeys(
-        ("flags", "view", "diff", "overrides", "serialize", "targets", "graph"),
+        (
+            *("flags", "view", "completion", "diff", "overrides"),
+            *("serialize", "targets", "graph"),
+        ),
         "config",
     ),
-    **dict.fromkeys(("errors", "printable", "suggest", "tracebacks"), "common"),
+    **dict.fromkeys(
+        ("errors", "printable", "suggest", "tracebacks", "user_cache"), "common"
+    ),
     "": "face",
 }
 
