@@ -72,7 +72,7 @@ class VerbFlags:
     @property
     def usage_by_flag(self) -> Mapping[str, tuple[str, str]]:
         """How each flag is spelt, `--out=FILE`, and what it does."""
-        return self._usage | self._common
+        return self._usage | self._common if self._usage else {}
 
     def _define_overrides(self) -> None:
         self._override("fdl_set", "set", "PATH=VALUE", "set an argument")

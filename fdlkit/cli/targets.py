@@ -22,7 +22,7 @@ def load_overridden(target: str, parsed: Parsed) -> LoadedTarget:
             target, parsed.overrides, allow=parsed.values["allow"]
         )
     for note in notes:
-        print(printable.clean(f"note: {note}"), file=sys.stderr)
+        print("\n".join(printable.lines(f"note: {note}")), file=sys.stderr)
     offered = collecting.collect(loaded.before)
     store.keep(loaded.file, loaded.function, loaded.source, offered)
     return loaded

@@ -8,6 +8,7 @@ import pathlib
 import re
 from typing import Literal
 
+from fdlkit import suggest
 from fdlkit.errors import UserError
 from fdlkit.overrides.problems import cut, quote
 
@@ -93,7 +94,7 @@ def not_a_target(text: str) -> UserError:
     where, colon, call = text.partition(":")
     hint = []
     if where and colon and os.path.isfile(f"{where}.py"):
-        hint = [f"  did you mean {quote(f'{where}.py:{call}')}?"]
+        hint = [f"  {suggest.did_you_mean(cut(f'{where}.py:{call}'))}"]
     elif where and os.path.isfile(where):
         hint = [f"  {cut(where)} is neither a Python file (.py) nor JSON (.json)"]
     return UserError(f"{quote(text)} is not a target", *hint, *FORMS)
