@@ -62,7 +62,7 @@ def test_overrides_of_every_kind_in_one_go():
         f"--fdl_set={DEEPEST}+=1",
         f"--fdl_set={DEEPEST.removesuffix('.x')}=Crate",
         "--fdl_set=**.x=3",
-        "--fdl_tag=Deepest=None",
+        "--fdl_tag=Deepest=4",
         "--fdl_fiddler=touch",
         "--fdl_set=~cfg",
     )
