@@ -79,6 +79,7 @@ class _At:
     length: int
     owner: int
     called: str
+    rank: int
 
 
 class _Comparison:
@@ -94,6 +95,8 @@ class _Comparison:
         self._owned: set[_Token] = set()
         self._copied: list[int] = [-1]
         self._said: list[Change | None] = []
+        # For each change when its node was reached: changes of one node stand together.
+        self._ranks: list[int] = []
         self._values: list[Value | Node] = []
         # What was put in and taken out, by where it is in `_said`, to tell moves.
         self._put: list[tuple[int, int]] = []
@@ -111,6 +114,8 @@ class _Comparison:
             if at.number in seen:
                 continue
             seen.add(at.number)
+            if at.owner == at.length:
+                at = dataclasses.replace(at, rank=len(seen))
             token = self._tokens[at.number]
             if token is not None:
                 self._compare(at, token)
@@ -131,8 +136,8 @@ class _Comparison:
     ) -> _At:
         node = self._new.graph.nodes[number]
         if above is None or node.is_buildable:
-            return _At(number, way, length, length, wording.called(node))
-        return _At(number, way, length, above.owner, above.called)
+            return _At(number, way, length, length, wording.called(node), 0)
+        return _At(number, way, length, above.owner, above.called, above.rank)
 
     def _primary(self, number: int) -> _Token | None:
         old = self._matching.old_of.get(number)
@@ -150,7 +155,8 @@ class _Comparison:
             was, self._old_said(was, None), now, self._new_said(now, None, None)
         )
         self._values.append(now)
-        self._said.append(
+        self._say(
+            None,
             Set(
                 path=(),
                 node=0,
@@ -199,7 +205,8 @@ class _Comparison:
         )
         carried = (a.key for a in named_ones if exact_key(a.key) in keys)
         self._values.append(dataclasses.replace(y, arguments=(), is_value=False))
-        self._said.append(
+        self._say(
+            at,
             Called(
                 **self._base(at, token, None),
                 old=wording.called(x),
@@ -218,7 +225,7 @@ class _Comparison:
         kept = [key for key in was if key in set(now)]
         if kept + [key for key in now if key not in set(was)] != now:
             keys = tuple(a.key for a in y.arguments)
-            self._said.append(Reordered(**self._base(at, token, None), keys=keys))
+            self._say(at, Reordered(**self._base(at, token, None), keys=keys))
 
     def _elements(
         self, at: _At, token: _Token, was: list[Argument], now: list[Argument]
@@ -229,20 +236,21 @@ class _Comparison:
         for i in sorted(set(range(len(was))) - set(used)):
             old = self._old_said(was[i].value, token[1])
             self._gone[token, i] = len(self._said)
-            self._said.append(Removed(**self._base(at, token, i), old=old))
+            self._say(at, Removed(**self._base(at, token, i), old=old))
         for j, i in enumerate(aligned):
             value = now[j].value
             assert value is not None
             if i is None:
                 new = self._new_said(value, at, j)
                 self._say_put(
-                    value, Inserted(**self._base(at, token, j), new=new, value=-1)
+                    at, value, Inserted(**self._base(at, token, j), new=new, value=-1)
                 )
                 self._tags(at, token, j, None, now[j])
                 continue
             if i not in steady:
                 old_path = self._old.places.path(token[1])
-                self._said.append(
+                self._say(
+                    at,
                     Moved(
                         **self._base(at, token, j),
                         from_holder=Old(old_path, token[0]),
@@ -269,7 +277,8 @@ class _Comparison:
         if now is None:
             if was is not None and not self._is_default_of_new(y, key, q, was):
                 self._gone[token, exact_key(key)] = len(self._said)
-                self._said.append(
+                self._say(
+                    at,
                     Unset(
                         **self._base(at, token, key),
                         old=self._old_said(was, token[1]),
@@ -326,7 +335,7 @@ class _Comparison:
         else:
             old, new = self._apart(was, self._old_said(was, token[1]), now, new)
         self._say_put(
-            now, Set(**self._base(at, token, key), old=old, new=new, value=-1)
+            at, now, Set(**self._base(at, token, key), old=old, new=new, value=-1)
         )
 
     def _is_expected(
@@ -342,7 +351,7 @@ class _Comparison:
             self._tokens[y] = self._primary(y)
             if (
                 self._tokens[y] is None
-                and c is not None
+                and c in self._matching.new_of
                 and self._old.heads[c] == self._new.heads[y]
             ):
                 self._be_copy(at, token, key, c, y)
@@ -366,7 +375,8 @@ class _Comparison:
             self._keeps.append({})
             self._copied.append(len(self._said))
             there = self._matching.new_of.get(c)
-            self._said.append(
+            self._say(
+                at,
                 Copied(
                     **self._base(at, token, key),
                     of=self._old.places.path(c),
@@ -391,10 +401,18 @@ class _Comparison:
         if was == now:
             return
         base = self._base(at, token, key)
-        self._said += [Untagged(**base, tag=tag) for tag in was if tag not in now]
-        self._said += [Tagged(**base, tag=tag) for tag in now if tag not in was]
+        for tag in was:
+            if tag not in now:
+                self._say(at, Untagged(**base, tag=tag))
+        for tag in now:
+            if tag not in was:
+                self._say(at, Tagged(**base, tag=tag))
 
-    def _say_put(self, now: Value, change: Set | Inserted) -> None:
+    def _say(self, at: _At | None, change: Change) -> None:
+        self._said.append(change)
+        self._ranks.append(-1 if at is None else at.rank)
+
+    def _say_put(self, at: _At, now: Value, change: Set | Inserted) -> None:
         y = self._new.node(now)
         is_new = isinstance(change, Inserted) or (
             change.old is None or change.old.is_default
@@ -402,7 +420,7 @@ class _Comparison:
         if y is not None and is_new:
             self._put.append((len(self._said), y))
         self._values.append(now)
-        self._said.append(dataclasses.replace(change, value=len(self._values) - 1))
+        self._say(at, dataclasses.replace(change, value=len(self._values) - 1))
 
     # Words.
 
@@ -418,7 +436,7 @@ class _Comparison:
 
     def _apart(self, was: Value, old: Said, now: Value, new: Said) -> tuple[Said, Said]:
         """Full names, where the short ones do not tell two values apart."""
-        if old.text != new.text:
+        if old.text != new.text or new.shared_with or new.moved_from:
             return old, new
         return (
             dataclasses.replace(
@@ -530,7 +548,8 @@ class _Comparison:
                 )
         self._merge_moves()
         fragment = Fragment(self._new, self._kept)
-        used = [change for change in self._said if change is not None]
+        order = sorted(range(len(self._said)), key=self._ranks.__getitem__)
+        used = [change for n in order if (change := self._said[n]) is not None]
         for change in used:
             for index in _values_of(change):
                 fragment.add(self._values[index])

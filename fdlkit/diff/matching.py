@@ -25,6 +25,9 @@ _MOVES_AWAY = 6
 _ALIKE = 0.5
 _CANDIDATES = 12
 
+# Lists of no more elements are told element by element, whatever is in them.
+_FEW = 2
+
 _SEQUENCES = frozenset({"list", "tuple", "set"})
 _DICTS = frozenset({"dict", "ordered_dict", "default_dict"})
 
@@ -135,6 +138,8 @@ class Matching:
             return
         if self.old.heads[x] != self.new.heads[y] or not self._stay(x, y):
             self._later.append((x, y))
+        elif self._is_rewritten(x, y):
+            return
         elif x in self.new_of:
             self._taken.append((x, y))
         else:
@@ -150,6 +155,22 @@ class Matching:
             if counts == (1, 1) and self._classes.sizes[number] >= _MOVES_AWAY:
                 return False
         return True
+
+    def _is_rewritten(self, x: int, y: int) -> bool:
+        """Whether two lists of plain values have nothing in common: told as a whole."""
+        one, two = self.old.graph.nodes[x], self.new.graph.nodes[y]
+        if one.kind not in _SEQUENCES:
+            return False
+        if min(len(one.arguments), len(two.arguments)) <= _FEW:
+            return False
+        nodes = [self.old.node(a.value) for a in one.arguments]
+        nodes += [self.new.node(a.value) for a in two.arguments]
+        if any(number is not None for number in nodes):
+            return False
+        classes = {self.old.of(a.value) for a in one.arguments if a.value is not None}
+        return not any(
+            self.new.of(a.value) in classes for a in two.arguments if a.value is not None
+        )
 
     def _descend(self, x: int, y: int) -> None:
         for p, q in self._places(x, y):

@@ -46,18 +46,21 @@ def edited(draw: st.DrawFn, config: Any, most: int = 4) -> tuple[Any, list[str]]
     return new, made
 
 
+def boxes(config: Any) -> list[Any]:
+    return [n for n in nodes(config) if fdl.get_callable(n) in (Box, Dynamic)]
+
+
 def _set(draw: Any, config: Any) -> bool:
+    if not boxes(config):
+        return False
     node = draw(st.sampled_from(boxes(config)))
     node.a = draw(FRESH)
     return True
 
 
-def boxes(config: Any) -> list[Any]:
-    found = [n for n in nodes(config) if fdl.get_callable(n) in (Box, Dynamic)]
-    return found or [config.rest.append(fdl.Config(Box)) or config.rest[-1]]
-
-
 def _unset(draw: Any, config: Any) -> bool:
+    if not boxes(config):
+        return False
     node = draw(st.sampled_from(boxes(config)))
     given = sorted(k for k in fiddle_internals.raw_arguments(node))
     if not given:
@@ -113,6 +116,8 @@ def _no_entry(draw: Any, config: Any) -> bool:
 
 
 def _tag(draw: Any, config: Any) -> bool:
+    if not boxes(config):
+        return False
     node = draw(st.sampled_from(boxes(config)))
     if Rate in fdl.get_tags(node, "a"):
         fdl.remove_tag(node, "a", Rate)
@@ -154,6 +159,8 @@ def _unshare(draw: Any, config: Any) -> bool:
 
 
 def _call(draw: Any, config: Any) -> bool:
+    if not boxes(config):
+        return False
     node = draw(st.sampled_from(boxes(config)))
     other = Dynamic if fdl.get_callable(node) is Box else Box
     fdl.update_callable(node, other, drop_invalid_args=True)
