@@ -11,6 +11,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fdlkit.diff.applying import apply as apply
+    from fdlkit.diff.compare import diff as diff
     from fdlkit.graph.build import build as build
     from fdlkit.graph.equality import equal as equal
     from fdlkit.graph.references import ref as ref
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
 
 # Public name to the module that defines it.
 _HOMES = {
+    "apply": "fdlkit.diff.applying",
     "build": "fdlkit.graph.build",
+    "diff": "fdlkit.diff.compare",
     "dumps": "fdlkit.serialize.writing",
     "equal": "fdlkit.graph.equality",
     "load": "fdlkit.targets.loading",
@@ -35,7 +39,9 @@ _HOMES = {
 }
 
 __all__ = [
+    "apply",
     "build",
+    "diff",
     "dumps",
     "equal",
     "load",
@@ -54,8 +60,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'fdlkit' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+    # A room that has its function's name, `fdlkit.diff`, can be called in its place.
+    return globals().setdefault(name, value)
 
 
 def __dir__() -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from fdlkit.diff.model import KINDS, Change, Diff, Old, Said
 from fdlkit.diff.writing import SCHEMA
 from fdlkit.errors import UserError
-from fdlkit.graph.model import Graph, Leaf, Link, Symbol, Value
+from fdlkit.graph.model import Argument, Graph, Leaf, Link, Node, Symbol, Value
 from fdlkit.graph.paths import Key, Path, PathKey
 from fdlkit.serialize import reading
 
@@ -59,7 +59,14 @@ class _Reader:
             if node is None or node.kind != "list" or node.arguments:
                 raise _FormatError("what stands for a kept node is no empty list")
         changes = tuple(self._change(c) for c in _a(list, self._data["changes"]))
-        return Diff(changes, self._graph, kept)
+        used = [getattr(c, n, -1) for c in changes for n in ("value", "head")]
+        return Diff(changes, self._values(max([len(kept) - 1, *used]) + 1), kept)
+
+    def _values(self, count: int) -> Graph:
+        """The first elements as a graph; the rest were keys."""
+        elements = tuple(Argument(n, v) for n, v in enumerate(self._elements[:count]))
+        nodes = (*self._graph.nodes, Node("list", elements))
+        return Graph(nodes, Link(len(nodes) - 1), defaults_known=False)
 
     def _change(self, data: Any) -> Change:
         data = _a(dict, data)

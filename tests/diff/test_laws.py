@@ -67,6 +67,7 @@ def test_json_keeps_all_that_applying_needs(data):
     changes = diff(a, b)
     again = read(write(changes))
     assert equal(apply(again, snapshot(a)), b)
+    assert again.changes == changes.changes
     assert write(again) == write(changes)
     assert render(again) == render(changes)
 
