@@ -103,4 +103,3 @@ def _config(target: str, parsed: Parsed) -> str:
         color=use_color(parsed.values["color"], sys.stdout, os.environ),
         width=line_width(sys.stdout, os.environ),
     ).rstrip("\n")
-

@@ -105,9 +105,7 @@ class _Patch:
             if token not in open_:
                 open_[token] = self._node(token)
                 todo += [
-                    below
-                    for below in self._below(open_[token][1])
-                    if below not in made
+                    below for below in self._below(open_[token][1]) if below not in made
                 ][::-1]
                 if any(below in open_ for below in self._below(open_[token][1])):
                     raise UserError("these changes would put a node into itself")
@@ -198,9 +196,7 @@ class _Patch:
                 found.append((_DEFAULT, 0, slot.argument.default.node))
         return found
 
-    def _made(
-        self, parts: tuple[Node, list[_Slot]], made: dict[_Token, int]
-    ) -> Node:
+    def _made(self, parts: tuple[Node, list[_Slot]], made: dict[_Token, int]) -> Node:
         node, slots = parts
         arguments = []
         for slot in slots:

@@ -29,6 +29,7 @@ _MOST = 10**9
 
 _SEQUENCES = frozenset({"list", "tuple", "set", "frozenset"})
 
+
 class Classes:
     """Numbers for the values of several graphs: the same number, the same value.
 

@@ -131,9 +131,7 @@ class _Comparison:
             todo += reversed(below)
         return self._finish()
 
-    def _at(
-        self, number: int, way: _Way | None, length: int, above: _At | None
-    ) -> _At:
+    def _at(self, number: int, way: _Way | None, length: int, above: _At | None) -> _At:
         node = self._new.graph.nodes[number]
         if above is None or node.is_buildable:
             return _At(number, way, length, length, wording.called(node), 0)
@@ -166,7 +164,7 @@ class _Comparison:
                 old=old,
                 new=new,
                 value=len(self._values) - 1,
-            )
+            ),
         )
 
     # What is different at one node.
@@ -214,7 +212,7 @@ class _Comparison:
                 carried=tuple(carried),
                 dropped=dropped,
                 head=len(self._values) - 1,
-            )
+            ),
         )
         return {exact_key(key) for key, _ in dropped}
 
@@ -258,7 +256,7 @@ class _Comparison:
                         from_path=(*old_path, i),
                         element=True,
                         new=self._new_said(value, at, j),
-                    )
+                    ),
                 )
             self._value(at, token, j, was[i].value, value, None)
             self._tags(at, token, j, was[i], now[j])
@@ -283,7 +281,7 @@ class _Comparison:
                         **self._base(at, token, key),
                         old=self._old_said(was, token[1]),
                         default=self._default_said(self._new, y, key, q),
-                    )
+                    ),
                 )
         elif was is not None or not self._is_default(y, q):
             default = None
@@ -366,9 +364,7 @@ class _Comparison:
             return True
         return False
 
-    def _be_copy(
-        self, at: _At, token: _Token, key: PathKey, c: int, y: int
-    ) -> None:
+    def _be_copy(self, at: _At, token: _Token, key: PathKey, c: int, y: int) -> None:
         group = token[0]
         if not group or c in self._keeps[group] or (group, c) in self._owned:
             group = len(self._keeps)
@@ -384,7 +380,7 @@ class _Comparison:
                     keeps=(),
                     elsewhere=None if there is None else self._new.places.path(there),
                     was_shared=len(self._old.places.holders[c]) > 1,
-                )
+                ),
             )
         self._tokens[y] = group, c
         self._owned.add((group, c))

@@ -169,7 +169,9 @@ class Matching:
             return False
         classes = {self.old.of(a.value) for a in one.arguments if a.value is not None}
         return not any(
-            self.new.of(a.value) in classes for a in two.arguments if a.value is not None
+            self.new.of(a.value) in classes
+            for a in two.arguments
+            if a.value is not None
         )
 
     def _descend(self, x: int, y: int) -> None:
@@ -280,7 +282,9 @@ class Matching:
             return True
         if one.kind in _SEQUENCES:
             classes = {self.old.of(a.value) for a in one.arguments if a.value}
-            return any(self.new.of(a.value) in classes for a in two.arguments if a.value)
+            return any(
+                self.new.of(a.value) in classes for a in two.arguments if a.value
+            )
         keys = {exact_key(a.key) for a in one.arguments if a.value is not None}
         return any(
             exact_key(a.key) in keys for a in two.arguments if a.value is not None

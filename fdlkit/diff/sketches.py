@@ -55,9 +55,7 @@ class Sketches:
             self._done[number] = self._combine(number, below)
         return self._done[whole]
 
-    def _combine(
-        self, number: int, below: list[tuple[object, int]]
-    ) -> tuple[int, ...]:
+    def _combine(self, number: int, below: list[tuple[object, int]]) -> tuple[int, ...]:
         entries = self._classes.entries[number]
         head = -1 if entries is None else entries[0]
         parts = {self._part(("head", head))}

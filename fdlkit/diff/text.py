@@ -106,7 +106,7 @@ def _pieces(change: Change, width: int | None) -> list[_Piece]:
                 gone = (f"{_key(key)}={_cut(t, 24)}" for key, t in change.dropped)
                 notes.append(f"dropped {', '.join(gone)}")
             pieces += _notes(notes)
-        case (Set() | Inserted()) if change.new.shared_with is not None:
+        case Set() | Inserted() if change.new.shared_with is not None:
             other = _at(change.new.shared_with)
             pieces += [("", f"{where}: "), (style, f"shared with {other}")]
             old = change.old if isinstance(change, Set) else None

@@ -31,7 +31,9 @@ def things(config: Any, kinds: Any) -> list[Any]:
 
 
 def nodes(config: Any) -> list[Any]:
-    return [n for n in things(config, fdl.Buildable) if type(n) in (fdl.Config, fdl.Partial)]
+    return [
+        n for n in things(config, fdl.Buildable) if type(n) in (fdl.Config, fdl.Partial)
+    ]
 
 
 @st.composite
