@@ -331,9 +331,9 @@ class _Patch:
         return found
 
     def _moved(self, change: Moved, row: list[_Slot]) -> _Slot:
-        if change.from_holder == change.holder and type(change.from_key) is int:
-            if change.from_key < len(row):
-                return row[change.from_key]
+        key, is_here = change.from_key, change.from_holder == change.holder
+        if is_here and type(key) is int and key < len(row):
+            return row[key]
         return _Slot(Argument(change.key or 0, None), self._source(change), ())
 
     def _source(self, change: Moved) -> Leaf | _Token:

@@ -16,6 +16,7 @@ from fdlkit.graph.model import (
     Argument,
     Graph,
     Leaf,
+    Link,
     Node,
     Opaque,
     Symbol,
@@ -77,7 +78,7 @@ class Classes:
         return found
 
     def _opaque_class(self, leaf: Leaf, held: Opaque) -> int:
-        """Values without a form are compared by `==`, within a bucket of likely ones."""
+        """Values without a form are compared by `==`, with likely ones only."""
         for bucket in (("id", id(held.live)), _bucket(held)):
             for known, number in self._opaque.get(bucket, ()):
                 if same_leaf(known, leaf):
@@ -98,6 +99,7 @@ class Side:
       places: Where its nodes stand.
       heads: For each node, the number of its kind and callable.
       of_node: For each node, its class.
+      alone: For each node, whether it and each node below it stand in one place only.
       counts: How many of the nodes that can be reached are of a class.
     """
 
@@ -106,6 +108,7 @@ class Side:
         self.places = Places(graph)
         self.heads: list[int] = []
         self.of_node: list[int] = []
+        self.alone: list[bool] = []
         self._classes = classes
         self._of_default: dict[int, int] = {}
         for node in graph.nodes:
@@ -161,17 +164,6 @@ class Side:
             return False
         return is_made_by(told.factory, self.graph.nodes[argument.value.node])
 
-    def is_alone(self, number: int) -> bool:
-        """Whether a node, and each node below it, stands in one place only."""
-        todo = [number]
-        while todo:
-            at = todo.pop()
-            if len(self.places.holders[at]) > 1:
-                return False
-            children = (self.node(a.value) for a in self.graph.nodes[at].arguments)
-            todo += [child for child in children if child is not None]
-        return True
-
     def of_default(self, default: Value) -> int:
         """The class of a default, which all nodes of one callable have in common."""
         found = self._of_default.get(id(default))
@@ -207,8 +199,20 @@ class Side:
                 keys = (exact_key(a.key) for a in node.arguments)
                 pairs = zip(keys, numbers, strict=True)
                 entries = tuple(pairs) if "ordered" in node.kind else frozenset(pairs)
+        self.alone.append(self._is_alone(node))
         self.heads.append(head)
         self.of_node.append(self._classes.node(head, entries, below))
+
+    def _is_alone(self, node: Node) -> bool:
+        if len(self.places.holders[len(self.alone)]) > 1:
+            return False
+        for argument in node.arguments:
+            if isinstance(argument.value, Link):
+                child = self.graph.nodes[argument.value.node]
+                is_plain = child.is_value or child.kind == "reference"
+                if not is_plain and not self.alone[argument.value.node]:
+                    return False
+        return True
 
     def _learn(self, node: Node) -> None:
         """Remembers the defaults of what the node calls, for a graph without any."""

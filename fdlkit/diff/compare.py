@@ -87,7 +87,7 @@ class _Comparison:
 
     def __init__(self, old: Side, new: Side, matching: Matching):
         self._old, self._new, self._matching = old, new, matching
-        self._resolvers = Resolver(old.graph), Resolver(new.graph)
+        self._resolvers: dict[bool, Resolver] = {}
         # What each new node that was reached is; None: it is brand-new.
         self._tokens: dict[int, _Token | None] = {}
         # For each copy: what it takes over as it is, and what it has of its own.
@@ -107,7 +107,7 @@ class _Comparison:
         todo: list[_At] = []
         seen: set[int] = set()
         number = self._new.node(self._new.graph.root)
-        if number is not None:
+        if number is not None and number not in self._matching.settled:
             todo.append(self._at(number, None, 0, None))
         while todo:
             at = todo.pop()
@@ -125,7 +125,7 @@ class _Comparison:
                 if child is None:
                     continue
                 self._tokens.setdefault(child, self._primary(child))
-                if child not in seen:
+                if child not in seen and child not in self._matching.settled:
                     way = at.way, argument.key
                     below.append(self._at(child, way, at.length + 1, at))
             todo += reversed(below)
@@ -217,7 +217,7 @@ class _Comparison:
         return {exact_key(key) for key, _ in dropped}
 
     def _order(self, at: _At, token: _Token, x: Node, y: Node) -> None:
-        """An ordered dict keeps its old keys in order, and takes new ones at its end."""
+        """An ordered dict keeps its old keys in order, with new ones at its end."""
         now = [exact_key(a.key) for a in y.arguments]
         was = [exact_key(a.key) for a in x.arguments]
         kept = [key for key in was if key in set(now)]
@@ -295,7 +295,7 @@ class _Comparison:
         if q is None or not y.is_buildable or not self._new.is_default(y, q):
             return False
         number = self._new.node(q.value)
-        return number is None or self._new.is_alone(number)
+        return number is None or self._new.alone[number]
 
     def _is_default_of_new(
         self, y: Node, key: PathKey, q: Argument | None, was: Value
@@ -308,7 +308,7 @@ class _Comparison:
         number = self._old.node(was)
         if argument.default is not None:
             is_same = side.of_default(argument.default) == self._old.of(was)
-            return is_same and (number is None or self._old.is_alone(number))
+            return is_same and (number is None or self._old.alone[number])
         node = self._old.graph.node(was)
         return node is not None and is_made_by(argument.factory, node)
 
@@ -339,7 +339,7 @@ class _Comparison:
     def _is_expected(
         self, at: _At, token: _Token, key: PathKey, c: int | None, y: int
     ) -> bool:
-        """Whether a new node stands where the old one leads to: it is that, or its copy.
+        """Whether a new node is the one that the old one leads to, or a copy of that.
 
         Decides what the new node is when it is reached first. A copy that does not
         belong to the copy that holds it is said.
@@ -449,7 +449,7 @@ class _Comparison:
         there = None if number is None else self._matching.new_of.get(number)
         return Said(
             wording.words(self._old.graph, value),
-            **self._reference(0, value, holder),
+            **self._reference(self._old, value, holder),
             moved_to=None if there is None else self._new.places.path(there),
         )
 
@@ -470,18 +470,21 @@ class _Comparison:
                 moved = self._old.places.path(old)
         return Said(
             wording.words(self._new.graph, value),
-            **self._reference(1, value, holder),
+            **self._reference(self._new, value, holder),
             moved_from=moved,
             shared_with=shared,
         )
 
     def _reference(
-        self, which: int, value: Value, holder: int | None
+        self, side: Side, value: Value, holder: int | None
     ) -> dict[str, Any]:
-        resolver = self._resolvers[which]
-        node = resolver.graph.node(value)
+        node = side.graph.node(value)
         if node is None or node.kind != "reference":
             return {}
+        is_new = side is self._new
+        if is_new not in self._resolvers:
+            self._resolvers[is_new] = Resolver(side.graph)
+        resolver = self._resolvers[is_new]
         result = ""
         if holder is not None and isinstance(value, Link):
             # A broken reference is a difference like any other here.

@@ -40,6 +40,8 @@ class Matching:
       new_of: The same the other way.
       copies: For each new node that is none of the old ones: the old node in whose
         place it stands, and which is another new node.
+      settled: New nodes that are the same as their old ones with all that is below
+        them, so that nothing below them is in any index.
     """
 
     def __init__(self, old: Side, new: Side, classes: Classes):
@@ -47,6 +49,7 @@ class Matching:
         self.old_of: dict[int, int] = {}
         self.new_of: dict[int, int] = {}
         self.copies: dict[int, int] = {}
+        self.settled: set[int] = set()
         self._aligned: dict[tuple[int, int], list[int | None]] = {}
         self._classes = classes
         self._sketches = Sketches(classes)
@@ -104,12 +107,14 @@ class Matching:
         self._by_place()
         self._unchanged_elsewhere()
         self._alike_elsewhere()
-        while self._later:
-            later, self._later = self._later, []
-            for x, y in later:
-                self._replaced(x, y)
-                self._by_place()
-            self._unchanged_elsewhere()
+        while True:
+            while self._later:
+                later, self._later = self._later, []
+                for x, y in later:
+                    self._replaced(x, y)
+                    self._by_place()
+            if not self._unchanged_elsewhere():
+                break
 
     def _by_place(self) -> None:
         """Goes on below what is matched, then below what only stands in its place."""
@@ -125,12 +130,24 @@ class Matching:
                 x, y = self._taken.popleft()
                 if y not in self.old_of and y not in self.copies:
                     self.copies[y] = x
+                    self._unsettle(x)
                     self._descend(x, y)
 
     def _pair(self, x: int, y: int) -> None:
         self.old_of[y], self.new_of[x] = x, y
         self.copies.pop(y, None)
-        self._todo.append((x, y))
+        is_same = self.old.of_node[x] == self.new.of_node[y]
+        if is_same and self.old.alone[x] and self.new.alone[y]:
+            self.settled.add(y)
+        else:
+            self._todo.append((x, y))
+
+    def _unsettle(self, x: int) -> None:
+        """Matches what is below an old node, before a copy of it is looked at."""
+        y = self.new_of[x]
+        if y in self.settled:
+            self.settled.discard(y)
+            self._descend(x, y)
 
     def _candidate(self, x: int, y: int) -> None:
         """Two nodes in one place."""
@@ -213,37 +230,54 @@ class Matching:
                 if there is not None:
                     self._renamed.append((there, number))
 
-    def _unchanged_elsewhere(self) -> None:
+    def _unchanged_elsewhere(self) -> bool:
         """Finds nodes that moved and are still what they were, the largest first."""
+        found = False
+        wanted = self._left(self.new, self.old_of, self.settled)
         free: dict[int, list[int]] = {}
-        for x in reversed(self.old.places.order):
-            if self._may_move(x, self.old, self.new_of):
+        if wanted:
+            settled = {self.old_of[y] for y in self.settled}
+            for x in reversed(self._left(self.old, self.new_of, settled)):
                 free.setdefault(self.old.of_node[x], []).append(x)
-        for y in self.new.places.order if free else ():
-            if y in self.copies or not self._may_move(y, self.new, self.old_of):
+        for y in wanted if free else ():
+            if y in self.copies or y in self.old_of:
                 continue
             there = free.get(self.new.of_node[y], [])
-            while there:
+            while there and y not in self.old_of:
                 x = there.pop()
                 if x not in self.new_of:
                     self._pair(x, y)
                     self._by_place()
-                    break
+                    found = True
+        return found
 
-    def _may_move(self, number: int, side: Side, matched: dict[int, int]) -> bool:
-        if number in matched:
-            return False
-        return self._classes.sizes[side.of_node[number]] >= _MOVES
+    def _left(
+        self, side: Side, matched: dict[int, int], settled: set[int]
+    ) -> list[int]:
+        """Nodes of a side that no step has found, and that are large enough to move."""
+        inside: set[int] = set()
+        found = []
+        for number in side.places.order:
+            if number in matched:
+                continue
+            holders = side.places.holders[number]
+            if holders and (holders[0][0] in settled or holders[0][0] in inside):
+                inside.add(number)
+            elif self._classes.sizes[side.of_node[number]] >= _MOVES:
+                found.append(number)
+        return found
 
     def _alike_elsewhere(self) -> None:
         """Finds nodes that moved and changed a little."""
+        wanted = self._left(self.new, self.old_of, self.settled)
         free: dict[tuple[int, int], list[int]] = {}
-        for x in self.old.places.order:
-            if self._may_move(x, self.old, self.new_of):
+        if wanted:
+            settled = {self.old_of[y] for y in self.settled}
+            for x in self._left(self.old, self.new_of, settled):
                 for part in self._sketches.sketch(self.old.of_node[x]):
                     free.setdefault((self.old.heads[x], part), []).append(x)
-        for y in self.new.places.order if free else ():
-            if y in self.copies or not self._may_move(y, self.new, self.old_of):
+        for y in wanted if free else ():
+            if y in self.copies or y in self.old_of:
                 continue
             number, head = self.new.of_node[y], self.new.heads[y]
             candidates: dict[int, None] = {}

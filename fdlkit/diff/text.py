@@ -95,9 +95,9 @@ def _pieces(change: Change, width: int | None) -> list[_Piece]:
     mark, style = _MARKS[_what(change)]
     pieces: list[_Piece] = [("quiet", "  "), (style, f"{mark} ")]
     where = _where(change.path[change.node :])
+    at = f"{where}: " if where else ""
     match change:
         case Called():
-            at = f"{where}: " if where else ""
             pieces.append((style, f"{at}{change.old} → {change.new}"))
             notes = []
             if change.carried:
@@ -108,51 +108,50 @@ def _pieces(change: Change, width: int | None) -> list[_Piece]:
             pieces += _notes(notes)
         case Set() | Inserted() if change.new.shared_with is not None:
             other = _at(change.new.shared_with)
-            pieces += [("", f"{where}: "), (style, f"shared with {other}")]
+            pieces += [("", at), (style, f"shared with {other}")]
             old = change.old if isinstance(change, Set) else None
             was = "" if old is None else f"was {_said(old, most)}"
             if old is not None and old.moved_to not in (None, change.path):
                 was = f"{was}, now at {_at(old.moved_to or ())}"
             pieces += _notes([was] if was else [])
         case Set(old=None) | Inserted():
-            pieces += [("", f"{where}: "), (style, _said(change.new, most))]
+            pieces += [("", at), (style, _said(change.new, most))]
             pieces += _notes(_new_notes(change.new))
         case Set():
             assert change.old is not None
             if change.old.is_default:
-                pieces += [("", f"{where}: "), (style, _said(change.new, most))]
+                pieces += [("", at), (style, _said(change.new, most))]
                 notes = [f"was {_said(change.old, most)} by default"]
             else:
                 old, new = _pair(change.old, change.new, most)
-                pieces += [("", f"{where}: "), ("remove", old), ("", " → ")]
+                pieces += [("", at), ("remove", old), ("", " → ")]
                 pieces.append(("add", new))
                 notes = [change.reference] if change.reference else []
                 if change.old.moved_to is not None and not _is_nearby(change):
                     notes.append(f"the old one is at {_at(change.old.moved_to)}")
             pieces += _notes([*notes, *_new_notes(change.new)])
         case Unset():
-            pieces += [("", f"{where}: "), (style, _said(change.old, most))]
+            pieces += [("", at), (style, _said(change.old, most))]
             notes = _old_notes(change.old)
             if change.default is not None:
                 notes.append(f"now {_said(change.default, most)} by default")
             pieces += _notes(notes)
         case Removed():
-            pieces += [("", f"{where}: "), (style, _said(change.old, most))]
+            pieces += [("", at), (style, _said(change.old, most))]
             pieces += _notes(_old_notes(change.old))
         case Moved():
-            pieces += [("", f"{where}: "), (style, _source(change))]
+            pieces += [("", at), (style, _source(change))]
             pieces.append(("", f"  {_said(change.new, most)}"))
         case Copied():
-            pieces += [("", f"{where}: "), (style, _copied(change))]
+            pieces += [("", at), (style, _copied(change))]
             kept = ", ".join(_at(path) for path in change.keeps)
             pieces += _notes([f"still shares what was at {kept}"] if kept else [])
         case Reordered():
             order = ", ".join(repr(paths.to_dict_key(key)) for key in change.keys)
-            at = f"{where}: " if where else ""
             pieces.append((style, f"{at}order now {_cut(order, most)}"))
         case Tagged() | Untagged():
             how = "tagged" if isinstance(change, Tagged) else "no longer tagged"
-            pieces += [("", f"{where}: "), (style, f"{how} {change.tag.short}")]
+            pieces += [("", at), (style, f"{how} {change.tag.short}")]
     return pieces
 
 

@@ -57,7 +57,7 @@ def _part(part: Any) -> str:
 
 
 class _Writer:
-    """Turns changes into JSON data; keeps the keys that need a form among the values."""
+    """Turns changes into JSON data; keys that need a form go among the values."""
 
     def __init__(self, diff: Diff):
         root = diff.values.root

@@ -277,9 +277,8 @@ def _same_head(x: Node, y: Node) -> bool:
     """Whether two nodes are of one kind and call the same."""
     if x.kind != y.kind or not _same_shape(x, y):
         return False
-    if x.metadata is not None and y.metadata is not None:
-        if not same_leaf(x.metadata, y.metadata):
-            return False
+    if x.metadata and y.metadata and not same_leaf(x.metadata, y.metadata):
+        return False
     return same_symbol(x.callable, y.callable) and same_symbol(x.type, y.type)
 
 

@@ -12,7 +12,7 @@ from fdlkit.graph.copying import copy
 from fdlkit.graph.references import Reference
 from tests.graph.configs import Box, Dynamic, Norm, Rate
 
-# Leaves that no config of `tests.graph.configs` has: an edit with one changes something.
+# Leaves that are rare in `tests.graph.configs`: setting one changes something.
 FRESH = st.sampled_from(["new", "newer", 1001, 1002, -0.125, Norm.RMS, len])
 
 

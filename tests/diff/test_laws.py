@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fiddle as fdl
 import hypothesis
 from hypothesis import strategies as st
 
