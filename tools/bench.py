@@ -13,9 +13,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tools.benchmarks import loop, start
+from tools.benchmarks import graph, loop, start
 
 BENCHMARKS = {
+    "graph": (graph.main, "configs compared, kept and shown, beside Fiddle"),
     "loop": (loop.main, "the training loop's own cost, beside a hand-written loop"),
     "start": (start.main, "process start to first step, beside a hand-written program"),
 }

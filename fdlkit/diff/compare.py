@@ -231,10 +231,10 @@ class _Comparison:
         aligned = self._matching.align(token[1], at.number)
         used = [i for i in aligned if i is not None]
         steady = in_order(used)
-        for i in sorted(set(range(len(was))) - set(used)):
-            old = self._old_said(was[i].value, token[1])
-            self._gone[token, i] = len(self._said)
-            self._say(at, Removed(**self._base(at, token, i), old=old))
+        for gone in sorted(set(range(len(was))) - set(used)):
+            old = self._old_said(was[gone].value, token[1])
+            self._gone[token, gone] = len(self._said)
+            self._say(at, Removed(**self._base(at, token, gone), old=old))
         for j, i in enumerate(aligned):
             value = now[j].value
             assert value is not None

@@ -93,8 +93,9 @@ class Matching:
             return 0.0
         x, y = self.old.node(one), self.new.node(two)
         if x is None or y is None:
-            is_same = isinstance(one, Leaf) and isinstance(two, Leaf)
-            return 0.1 if is_same and type(one.value) is type(two.value) else 0.02
+            if not (isinstance(one, Leaf) and isinstance(two, Leaf)):
+                return 0.02
+            return 0.1 if type(one.value) is type(two.value) else 0.02
         if self.old.heads[x] != self.new.heads[y]:
             return 0.05
         classes = self.old.of_node[x], self.new.of_node[y]

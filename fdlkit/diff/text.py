@@ -109,10 +109,10 @@ def _pieces(change: Change, width: int | None) -> list[_Piece]:
         case Set() | Inserted() if change.new.shared_with is not None:
             other = _at(change.new.shared_with)
             pieces += [("", at), (style, f"shared with {other}")]
-            old = change.old if isinstance(change, Set) else None
-            was = "" if old is None else f"was {_said(old, most)}"
-            if old is not None and old.moved_to not in (None, change.path):
-                was = f"{was}, now at {_at(old.moved_to or ())}"
+            before = change.old if isinstance(change, Set) else None
+            was = "" if before is None else f"was {_said(before, most)}"
+            if before is not None and before.moved_to not in (None, change.path):
+                was = f"{was}, now at {_at(before.moved_to or ())}"
             pieces += _notes([was] if was else [])
         case Set(old=None) | Inserted():
             pieces += [("", at), (style, _said(change.new, most))]
