@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
@@ -28,12 +29,15 @@ from fdlkit.diff.model import (
 from fdlkit.errors import UserError
 from fdlkit.graph import paths, texts
 from fdlkit.graph.model import Argument, Graph, Leaf, Link, Node, Value
-from fdlkit.graph.paths import Path
+from fdlkit.graph.paths import Path, PathKey
 from fdlkit.graph.restore import Resolve, restore
 from fdlkit.graph.snapshot import snapshot
 from fdlkit.graph.table import Table
 
 _MAX_LINES = 8
+
+# Arguments that are looked through faster than an index of them is made.
+_FEW = 16
 
 # A node that is being made: of the old config (or its nth copy), or of the diff.
 _OLD, _NEW, _DEFAULT = "old", "new", "default"
@@ -84,6 +88,7 @@ class _Patch:
         self._changes: dict[tuple[int, int], list[Change]] = {}
         self._moved_away: dict[tuple[int, int], set[Any]] = {}
         self._keeps: dict[int, frozenset[int]] = {0: frozenset()}
+        self._indexes: dict[int, dict[Any, Argument]] = {}
         self._find(diff)
         self._defaults_known = graph.defaults_known and not any(
             isinstance(change, Called) for change in diff
@@ -157,13 +162,25 @@ class _Patch:
     def _at(self, old: Old) -> tuple[int, int] | None:
         value: Value | None = self._graph.root
         for key in old.path:
-            node = self._graph.node(value)
-            argument = None if node is None else node.argument(key)
+            argument = self._argument(value, key)
             value = None if argument is None else argument.value
         if not isinstance(value, Link):
             self._problem(old.path, "there is no such node")
             return None
         return old.copy, value.node
+
+    def _argument(self, value: Value | None, key: PathKey) -> Argument | None:
+        """An argument of a node; large nodes are looked through once."""
+        if not isinstance(value, Link):
+            return None
+        node = self._graph.nodes[value.node]
+        if len(node.arguments) <= _FEW or type(key) is int:
+            return node.argument(key)
+        index = self._indexes.get(value.node)
+        if index is None:
+            index = {exact_key(a.key): a for a in node.arguments}
+            self._indexes[value.node] = index
+        return index.get(exact_key(key))
 
     def _problem(self, path: Path, what: str) -> None:
         line = f"  {paths.format(path)}: {what}"
@@ -316,13 +333,13 @@ class _Patch:
                 put[change.key] = self._moved(change, row)
         if gone - set(range(len(row))):
             self._problem(changes[0].path, f"it has {len(row)} elements")
-        stay = [slot for i, slot in enumerate(row) if i not in gone]
+        stay = deque(slot for i, slot in enumerate(row) if i not in gone)
         found = []
         for index in range(len(stay) + len(put)):
             if index in put:
                 slot = put[index]
             elif stay:
-                slot = stay.pop(0)
+                slot = stay.popleft()
             else:
                 self._problem(changes[0].path, f"it has {len(row)} elements")
                 break
@@ -339,7 +356,7 @@ class _Patch:
     def _source(self, change: Moved) -> Leaf | _Token:
         """The value that a change moves."""
         at = self._at(change.from_holder)
-        argument = at and self._graph.nodes[at[1]].argument(change.from_key)
+        argument = at and self._argument(Link(at[1]), change.from_key)
         if not at or not argument or argument.value is None:
             self._problem(change.from_path, "there is nothing to move")
             return Leaf(None)

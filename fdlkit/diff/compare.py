@@ -220,8 +220,9 @@ class _Comparison:
         """An ordered dict keeps its old keys in order, with new ones at its end."""
         now = [exact_key(a.key) for a in y.arguments]
         was = [exact_key(a.key) for a in x.arguments]
-        kept = [key for key in was if key in set(now)]
-        if kept + [key for key in now if key not in set(was)] != now:
+        before, after = set(was), set(now)
+        kept = [key for key in was if key in after]
+        if kept + [key for key in now if key not in before] != now:
             keys = tuple(a.key for a in y.arguments)
             self._say(at, Reordered(**self._base(at, token, None), keys=keys))
 
@@ -459,13 +460,11 @@ class _Comparison:
         moved = shared = None
         if number is not None:
             old = self._matching.old_of.get(number)
-            others = [
-                (h, k)
-                for h, k in self._new.places.holders[number]
-                if h != holder or exact_key(k) != exact_key(key or 0) or k != key
-            ]
-            if others and (old is not None or number in self._tokens):
-                shared = (*self._new.places.path(others[0][0]), others[0][1])
+            holders = self._new.places.holders[number]
+            here = holder, None if key is None else exact_key(key)
+            other = next((p for p in holders if (p[0], exact_key(p[1])) != here), None)
+            if other and (old is not None or number in self._tokens):
+                shared = (*self._new.places.path(other[0]), other[1])
             elif old is not None:
                 moved = self._old.places.path(old)
         return Said(
