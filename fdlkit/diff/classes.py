@@ -111,6 +111,8 @@ class Side:
         self.alone: list[bool] = []
         self._classes = classes
         self._of_default: dict[int, int] = {}
+        self._learnt: set[int] = set()
+        self._of_symbols: dict[tuple[str, int, int], int] = {}
         for node in graph.nodes:
             self._add(node)
         self.counts: dict[int, int] = {}
@@ -154,13 +156,19 @@ class Side:
         """Whether what is set is what would hold if it were not, sharing aside."""
         if argument.value is None:
             return True
-        known = self.default(node, argument.key, argument)
-        if known is None:
-            return False
-        side, told = known
+        return self._holds_anyway(node, argument, self.of(argument.value))
+
+    def _holds_anyway(self, node: Node, argument: Argument, number: int) -> bool:
+        """Whether a value of this class is the argument's default."""
+        side, told = self, argument
+        if not self.graph.defaults_known:
+            known = self.default(node, argument.key, argument)
+            if known is None:
+                return False
+            side, told = known
         if told.default is not None:
-            return side.of_default(told.default) == self.of(argument.value)
-        if told.factory is None or isinstance(argument.value, Leaf):
+            return side.of_default(told.default) == number
+        if told.factory is None or not isinstance(argument.value, Link):
             return False
         return is_made_by(told.factory, self.graph.nodes[argument.value.node])
 
@@ -172,36 +180,51 @@ class Side:
         return found
 
     def _add(self, node: Node) -> None:
-        head = self._classes.head(node)
-        below = 0
-        sizes = self._classes.sizes
-        entries: Any
+        head = self._head(node)
         if node.is_buildable and node.kind != "reference":
-            if self.graph.defaults_known:
-                self._learn(node)
-            found = []
-            for argument in node.arguments:
-                is_set = not self.is_default(node, argument)
-                if not is_set and not argument.tags:
-                    continue
-                number = -1
-                if is_set and argument.value is not None:
-                    number = self.of(argument.value)
-                    below += sizes[number]
-                found.append((argument.key, number, argument.tags))
-            entries = frozenset(found)
+            entries, below = self._arguments(node)
         else:
-            numbers = [self.of(a.value) for a in node.arguments if a.value is not None]
-            below = sum(map(sizes.__getitem__, numbers))
-            if node.kind in _SEQUENCES:
-                entries = tuple(numbers)
-            else:
-                keys = (exact_key(a.key) for a in node.arguments)
-                pairs = zip(keys, numbers, strict=True)
-                entries = tuple(pairs) if "ordered" in node.kind else frozenset(pairs)
+            entries, below = self._children(node)
         self.alone.append(self._is_alone(node))
         self.heads.append(head)
         self.of_node.append(self._classes.node(head, entries, below))
+
+    def _head(self, node: Node) -> int:
+        # Nodes of one callable have one symbol, which is quicker to look up by itself.
+        key = node.kind, id(node.callable), id(node.type)
+        found = self._of_symbols.get(key)
+        if found is None:
+            found = self._classes.head(node)
+            if node.metadata is None:
+                self._of_symbols[key] = found
+        return found
+
+    def _arguments(self, node: Node) -> tuple[Any, int]:
+        """What a node is told, as it counts for its class; and how much is below it."""
+        if self.graph.defaults_known:
+            self._learn(node)
+        below, sizes = 0, self._classes.sizes
+        found = []
+        for argument in node.arguments:
+            value, number = argument.value, -1
+            if value is not None:
+                number = self.of(value)
+                if self._holds_anyway(node, argument, number):
+                    number = -1
+                else:
+                    below += sizes[number]
+            if number >= 0 or argument.tags:
+                found.append((argument.key, number, argument.tags))
+        return frozenset(found), below
+
+    def _children(self, node: Node) -> tuple[Any, int]:
+        numbers = [self.of(a.value) for a in node.arguments if a.value is not None]
+        below = sum(map(self._classes.sizes.__getitem__, numbers))
+        if node.kind in _SEQUENCES:
+            return tuple(numbers), below
+        keys = (exact_key(a.key) for a in node.arguments)
+        pairs = zip(keys, numbers, strict=True)
+        return (tuple(pairs) if "ordered" in node.kind else frozenset(pairs)), below
 
     def _is_alone(self, node: Node) -> bool:
         if len(self.places.holders[len(self.alone)]) > 1:
@@ -216,9 +239,10 @@ class Side:
 
     def _learn(self, node: Node) -> None:
         """Remembers the defaults of what the node calls, for a graph without any."""
-        key = symbol_key(node.callable)
-        if key in self._classes.signatures:
+        if id(node.callable) in self._learnt:
             return
+        self._learnt.add(id(node.callable))
+        key = symbol_key(node.callable)
         self._classes.signatures[key] = {
             argument.key: (self, argument) for argument in node.arguments
         }
