@@ -72,12 +72,9 @@ def render(diff: Diff, *, color: bool = False, width: int | None = None) -> str:
         head = [("node", paths.format(node))]
         if called:
             head.append(("quiet", f" ({called})"))
-        lines.append(_line(head, color))
-        for change in changes:
-            pieces = _pieces(change, width)
-            if width is not None:
-                pieces = _fitted(pieces, width)
-            lines.append(_line(pieces, color))
+        for pieces in (head, *(_pieces(change, width) for change in changes)):
+            fitted = pieces if width is None else _fitted(pieces, width)
+            lines.append(_line(fitted, color))
     return "\n".join(lines) + "\n"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fdlkit.graph import paths, texts
 from fdlkit.graph.equality import full_text
-from fdlkit.graph.model import Graph, Leaf, Link, Node, Value
+from fdlkit.graph.model import Graph, Leaf, Link, Node, Opaque, Value
 
 # Arguments and elements that are written of a node; what is below them is not.
 _MOST = 6
@@ -46,6 +46,11 @@ def _kind(node: Node) -> str:
 
 
 def _short(graph: Graph, value: Value) -> str:
+    if isinstance(value, Leaf) and isinstance(value.value, Opaque):
+        # A function without a name to import shows its address, and that changes.
+        name = getattr(value.value.live, "__qualname__", None)
+        if isinstance(name, str):
+            return name.replace(".<locals>", "")
     text = texts.inline(graph, value)
     if text is not None:
         return text
@@ -80,7 +85,8 @@ def _short(graph: Graph, value: Value) -> str:
 def _full(graph: Graph, value: Value) -> str:
     """The same with full names, for two values that look alike otherwise."""
     if isinstance(value, Leaf):
-        return full_text(graph, value)
+        is_opaque = isinstance(value.value, Opaque)
+        return _short(graph, value) if is_opaque else full_text(graph, value)
     node = graph.nodes[value.node]
     short = _short(graph, value)
     if not node.is_buildable or node.kind == "reference":

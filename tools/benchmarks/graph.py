@@ -50,6 +50,22 @@ def branching(nodes: int) -> Any:
     return made[0]
 
 
+def chain(nodes: int) -> Any:
+    """Each node inside the one before."""
+    config = fdl.Config(part, width=0)
+    for n in range(1, nodes):
+        config = fdl.Config(part, children=[config], width=n)
+    return config
+
+
+def diamonds(levels: int) -> Any:
+    """Each level holds the next one twice: as many paths as two to that power."""
+    config = fdl.Config(part, width=0)
+    for n in range(1, levels):
+        config = fdl.Config(part, children=[config, config], width=n)
+    return config
+
+
 SHAPES = {"wide": wide, "tree": branching}
 
 
@@ -104,6 +120,25 @@ def main(rounds: int) -> None:
         before: dict[str, float] = {}
         for size in SIZES:
             before = _size(make, size, rounds, before)
+    _growth(rounds)
+
+
+def _growth(rounds: int) -> None:
+    """What twice the nodes cost, and what a node costs in deep and shared configs."""
+    print("diff of graphs, one leaf: ms of CPU, microseconds a node")
+    last = 0.0
+    for name, config in (
+        *((f"wide {n:,}", wide(n)) for n in (2_500, 5_000, 10_000)),
+        ("chain 1,000", chain(1_000)),
+        ("diamonds 30", diamonds(30)),
+    ):
+        one, count = snapshot(config), len(all_nodes(config))
+        one_leaf(config)
+        taken = seconds(functools.partial(diff, one, snapshot(config)), rounds)
+        grown = f"{taken / last:5.2f} x the last" if last and "wide" in name else ""
+        line = f"  {name:<12} {taken * 1e3:8.2f} {taken / count * 1e6:6.1f}  {grown}"
+        print(line.rstrip(), flush=True)
+        last = taken
 
 
 def _size(
