@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 from typing import Any
 
@@ -26,12 +25,11 @@ from fdlkit.diff.model import (
     Unset,
     Untagged,
 )
+from fdlkit.diff.saying import Words
 from fdlkit.diff.sequences import in_order
 from fdlkit.graph.equality import is_made_by, same_leaf
-from fdlkit.graph.faults import BrokenReferenceError
-from fdlkit.graph.model import UNKNOWN, Argument, Graph, Leaf, Link, Node, Value
+from fdlkit.graph.model import Argument, Graph, Leaf, Link, Node, Value
 from fdlkit.graph.paths import Path, PathKey
-from fdlkit.graph.resolve import Resolver
 from fdlkit.graph.snapshot import snapshot
 
 # A path as a chain of keys from the last to the first: cheap to go on from.
@@ -87,7 +85,7 @@ class _Comparison:
 
     def __init__(self, old: Side, new: Side, matching: Matching):
         self._old, self._new, self._matching = old, new, matching
-        self._resolvers: dict[bool, Resolver] = {}
+        self._words = Words(old, new, matching)
         # What each new node that was reached is; None: it is brand-new.
         self._tokens: dict[int, _Token | None] = {}
         # For each copy: what it takes over as it is, and what it has of its own.
@@ -149,8 +147,11 @@ class _Comparison:
             x is not None and y is not None and self._tokens[y] == (0, x)
         ):
             return
-        old, new = self._apart(
-            was, self._old_said(was, None), now, self._new_said(now, None, None)
+        old, new = self._words.apart(
+            was,
+            self._words.old(was, None),
+            now,
+            self._words.new(now, None, None, self._tokens),
         )
         self._values.append(now)
         self._say(
@@ -233,14 +234,14 @@ class _Comparison:
         used = [i for i in aligned if i is not None]
         steady = in_order(used)
         for gone in sorted(set(range(len(was))) - set(used)):
-            old = self._old_said(was[gone].value, token[1])
+            old = self._words.old(was[gone].value, token[1])
             self._gone[token, gone] = len(self._said)
             self._say(at, Removed(**self._base(at, token, gone), old=old))
         for j, i in enumerate(aligned):
             value = now[j].value
             assert value is not None
             if i is None:
-                new = self._new_said(value, at, j)
+                new = self._words.new(value, at.number, j, self._tokens)
                 self._say_put(
                     at, value, Inserted(**self._base(at, token, j), new=new, value=-1)
                 )
@@ -256,7 +257,7 @@ class _Comparison:
                         from_key=i,
                         from_path=(*old_path, i),
                         element=True,
-                        new=self._new_said(value, at, j),
+                        new=self._words.new(value, at.number, j, self._tokens),
                     ),
                 )
             self._value(at, token, j, was[i].value, value, None)
@@ -280,14 +281,14 @@ class _Comparison:
                     at,
                     Unset(
                         **self._base(at, token, key),
-                        old=self._old_said(was, token[1]),
-                        default=self._default_said(self._new, y, key, q),
+                        old=self._words.old(was, token[1]),
+                        default=self._words.default(self._new, y, key, q),
                     ),
                 )
         elif was is not None or not self._is_default(y, q):
             default = None
             if was is None:
-                default = self._default_said(self._old, x, key, p)
+                default = self._words.default(self._old, x, key, p)
             self._value(at, token, key, was, now, default)
         self._tags(at, token, key, p, q)
 
@@ -328,11 +329,11 @@ class _Comparison:
         y = self._new.node(now)
         if y is not None and self._is_expected(at, token, key, self._old.node(was), y):
             return
-        new = self._new_said(now, at, key)
+        new = self._words.new(now, at.number, key, self._tokens)
         if was is None:
             old = default
         else:
-            old, new = self._apart(was, self._old_said(was, token[1]), now, new)
+            old, new = self._words.apart(was, self._words.old(was, token[1]), now, new)
         self._say_put(
             at, now, Set(**self._base(at, token, key), old=old, new=new, value=-1)
         )
@@ -419,8 +420,6 @@ class _Comparison:
         self._values.append(now)
         self._say(at, dataclasses.replace(change, value=len(self._values) - 1))
 
-    # Words.
-
     def _base(self, at: _At, token: _Token, key: PathKey | None) -> dict[str, Any]:
         path = _path(at.way)
         return {
@@ -430,83 +429,6 @@ class _Comparison:
             "holder": Old(self._old.places.path(token[1]), token[0]),
             "key": key,
         }
-
-    def _apart(self, was: Value, old: Said, now: Value, new: Said) -> tuple[Said, Said]:
-        """Full names, where the short ones do not tell two values apart."""
-        if old.text != new.text or new.shared_with or new.moved_from:
-            return old, new
-        return (
-            dataclasses.replace(
-                old, text=wording.words(self._old.graph, was, full=True)
-            ),
-            dataclasses.replace(
-                new, text=wording.words(self._new.graph, now, full=True)
-            ),
-        )
-
-    def _old_said(self, value: Value | None, holder: int | None) -> Said:
-        assert value is not None
-        number = self._old.node(value)
-        there = None if number is None else self._matching.new_of.get(number)
-        return Said(
-            wording.words(self._old.graph, value),
-            **self._reference(self._old, value, holder),
-            moved_to=None if there is None else self._new.places.path(there),
-        )
-
-    def _new_said(self, value: Value, at: _At | None, key: PathKey | None) -> Said:
-        holder = None if at is None else at.number
-        number = self._new.node(value)
-        moved = shared = None
-        if number is not None:
-            old = self._matching.old_of.get(number)
-            holders = self._new.places.holders[number]
-            here = holder, None if key is None else exact_key(key)
-            other = next((p for p in holders if (p[0], exact_key(p[1])) != here), None)
-            if other and (old is not None or number in self._tokens):
-                shared = (*self._new.places.path(other[0]), other[1])
-            elif old is not None:
-                moved = self._old.places.path(old)
-        return Said(
-            wording.words(self._new.graph, value),
-            **self._reference(self._new, value, holder),
-            moved_from=moved,
-            shared_with=shared,
-        )
-
-    def _reference(
-        self, side: Side, value: Value, holder: int | None
-    ) -> dict[str, Any]:
-        node = side.graph.node(value)
-        if node is None or node.kind != "reference":
-            return {}
-        is_new = side is self._new
-        if is_new not in self._resolvers:
-            self._resolvers[is_new] = Resolver(side.graph)
-        resolver = self._resolvers[is_new]
-        result = ""
-        if holder is not None and isinstance(value, Link):
-            # A broken reference is a difference like any other here.
-            with contextlib.suppress(BrokenReferenceError):
-                found = resolver.value(value.node, holder)
-                if isinstance(found, Link):
-                    result = wording.words(resolver.graph, found)
-                elif found is not UNKNOWN:
-                    result = " ".join(repr(found).split())
-        return {"is_reference": True, "result": result}
-
-    def _default_said(
-        self, side: Side, node: Node, key: PathKey, argument: Argument | None
-    ) -> Said | None:
-        known = side.default(node, key, argument)
-        if known is None:
-            return None
-        if known[1].default is not None:
-            text = wording.words(known[0].graph, known[1].default)
-            return Said(text, is_default=True)
-        if known[1].factory is not None:
-            return Said(f"{known[1].factory.short}()", is_default=True)
-        return None
 
     # The end.
 
