@@ -101,6 +101,7 @@ class Side:
       of_node: For each node, its class.
       alone: For each node, whether it and each node below it stand in one place only.
       counts: How many of the nodes that can be reached are of a class.
+      first: The first of these, by class.
     """
 
     def __init__(self, graph: Graph, classes: Classes):
@@ -116,8 +117,10 @@ class Side:
         for node in graph.nodes:
             self._add(node)
         self.counts: dict[int, int] = {}
+        self.first: dict[int, int] = {}
         for number in self.places.order:
             found = self.of_node[number]
+            self.first.setdefault(found, number)
             self.counts[found] = self.counts.get(found, 0) + 1
 
     def of(self, value: Value) -> int:

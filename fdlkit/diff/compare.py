@@ -352,6 +352,7 @@ class _Comparison:
             if (
                 self._tokens[y] is None
                 and c in self._matching.new_of
+                and y in self._matching.copies
                 and self._old.heads[c] == self._new.heads[y]
             ):
                 self._be_copy(at, token, key, c, y)

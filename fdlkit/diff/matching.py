@@ -25,6 +25,9 @@ _MOVES_AWAY = 6
 _ALIKE = 0.5
 _CANDIDATES = 12
 
+# How far down a node is looked for inside another one.
+_DEEP = 32
+
 # Lists of no more elements are told element by element, whatever is in them.
 _FEW = 2
 
@@ -164,15 +167,27 @@ class Matching:
             self._pair(x, y)
 
     def _stay(self, x: int, y: int) -> bool:
-        """Whether neither of two nodes is found, unchanged, in another place."""
+        """Whether two nodes of one callable are one, and not one that took a place.
+
+        They are not if each of them is, unchanged, in another place of the other side,
+        or one is inside the other.
+        """
         one, two = self.old.of_node[x], self.new.of_node[y]
         if one == two:
             return True
-        for number in (one, two):
-            counts = self.old.counts.get(number), self.new.counts.get(number)
-            if counts == (1, 1) and self._classes.sizes[number] >= _MOVES_AWAY:
-                return False
-        return True
+        moved, came = self._is_only_one(one), self._is_only_one(two)
+        if moved and came:
+            return False
+        if moved and _is_inside(self.new, self.new.first[one], y):
+            return False
+        if came and _is_inside(self.old, self.old.first[two], x):
+            return False
+        return not (moved or came) or self._sketches.likeness(one, two) >= _ALIKE
+
+    def _is_only_one(self, number: int) -> bool:
+        """Whether each side has one node of a class, large enough to be told again."""
+        counts = self.old.counts.get(number), self.new.counts.get(number)
+        return counts == (1, 1) and self._classes.sizes[number] >= _MOVES_AWAY
 
     def _is_rewritten(self, x: int, y: int) -> bool:
         """Whether two lists of plain values have nothing in common: told as a whole."""
@@ -303,7 +318,7 @@ class Matching:
             return
         same_head = self.old.heads[x] == self.new.heads[y]
         if x in self.new_of:
-            if same_head:
+            if same_head and self._stay(x, y):
                 self._taken.append((x, y))
         elif same_head or self._have_in_common(x, y):
             self._pair(x, y)
@@ -324,6 +339,18 @@ class Matching:
         return any(
             exact_key(a.key) in keys for a in two.arguments if a.value is not None
         )
+
+
+def _is_inside(side: Side, number: int, around: int) -> bool:
+    """Whether a node is inside another one, not too far down."""
+    for _ in range(_DEEP):
+        holders = side.places.holders[number]
+        if not holders:
+            return False
+        number = holders[0][0]
+        if number == around:
+            return True
+    return False
 
 
 def elements(node: Node) -> list[Argument]:
