@@ -67,7 +67,7 @@ def test_help_and_listing_load_neither_fiddle_nor_jax_nor_libcst(file):
 import sys
 from fdlkit.cli.main import main
 for argv in (["--help"], ["show", "--help"], ["train", "--help"], ["data", "--help"],
-             ["show", {str(file)!r}]):
+             ["diff", "--help"], ["show", {str(file)!r}]):
     assert main(argv) == 0, argv
     loaded = {{"fiddle", "jax", "libcst", "flax", "optax"}} & set(sys.modules)
     assert not loaded, (argv, loaded)
@@ -101,10 +101,11 @@ def test_help_goes_to_stdout(capsys):
         assert f"  {verb.name} " in out
 
 
-@pytest.mark.parametrize("verb", [verb.name for verb in cli.VERBS])
+@pytest.mark.parametrize("verb", cli.VERBS, ids=lambda verb: verb.name)
 def test_every_verb_has_its_help(verb, capsys):
-    assert cli.main([verb, "--help"]) == 0
-    assert capsys.readouterr().out.startswith(f"usage: fdlkit {verb} TARGET")
+    assert cli.main([verb.name, "--help"]) == 0
+    usage = f"usage: fdlkit {verb.name} {verb.usage}"
+    assert capsys.readouterr().out.startswith(usage)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +113,7 @@ def test_every_verb_has_its_help(verb, capsys):
     [
         (["shwo"], "  did you mean 'show'?"),
         (["trian", "x"], "  did you mean 'train'?"),
-        (["--verbose"], "  verbs: show, train, data"),
+        (["--verbose"], "  verbs: show, diff, train, data"),
         (["show"], "  usage: fdlkit show TARGET [flags]"),
         (["train", "x"], "  fdlkit train x --workdir=DIR"),
         (["train", "x", "--workdir=w", "--fesh"], "  did you mean '--fresh'?"),
