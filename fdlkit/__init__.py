@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fdlkit import flags as flags
+    from fdlkit.diff.applying import apply as apply
+    from fdlkit.diff.compare import diff as diff
     from fdlkit.graph.build import build as build
     from fdlkit.graph.equality import equal as equal
     from fdlkit.graph.references import ref as ref
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
 
 # Public name to the module that defines it.
 _HOMES = {
+    "apply": "fdlkit.diff.applying",
     "build": "fdlkit.graph.build",
+    "diff": "fdlkit.diff.compare",
     "dumps": "fdlkit.serialize.writing",
     "equal": "fdlkit.graph.equality",
     "explain": "fdlkit.overrides.explain",
@@ -41,7 +45,9 @@ _HOMES = {
 _MODULES = ("flags",)
 
 __all__ = [
+    "apply",
     "build",
+    "diff",
     "dumps",
     "equal",
     "explain",
@@ -63,8 +69,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'fdlkit' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+    # A room that has its function's name, `fdlkit.diff`, can be called in its place.
+    return globals().setdefault(name, value)
 
 
 def __dir__() -> list[str]:

@@ -33,12 +33,14 @@ class Parsed:
       values: The flags' values by name, defaults included.
       changes: `--fdl_set`, `--fdl_tag` and `--fdl_fiddler` in the order they stand.
       argv: The command line itself, without the program and the verb.
+      a_changes: `--a.fdl_set` and its like, in the order they stand.
     """
 
     positional: tuple[str, ...]
     values: dict[str, Any]
     changes: tuple[tuple[OverrideKind, str], ...]
     argv: tuple[str, ...]
+    a_changes: tuple[tuple[OverrideKind, str], ...] = ()
 
     @property
     def overrides(self) -> tuple[Override, ...]:
@@ -65,6 +67,7 @@ class VerbFlags:
         self._values = flags.FlagValues()
         self._values.set_gnu_getopt(True)
         self._changes: list[tuple[OverrideKind, str]] = []
+        self._a_changes: list[tuple[OverrideKind, str]] = []
         self._usage: dict[str, tuple[str, str]] = {}
         if overrides:
             self._define_overrides()
@@ -125,6 +128,20 @@ class VerbFlags:
         flags.DEFINE_multi_string(name, [], text, flag_values=self._values)
         self._usage[name] = f"--{name}={metavar}", text
 
+    def overrides_of_a(self) -> None:
+        """Defines `--a.fdl_set` and its like, for a verb that takes two targets."""
+        texts = {
+            "set": ("PATH=VALUE", "set an argument"),
+            "tag": ("TAG=VALUE", "set what carries a tag"),
+            "fiddler": ("NAME(...)", "let a function edit the config"),
+        }
+        kinds: tuple[OverrideKind, ...] = ("set", "tag", "fiddler")
+        for kind in kinds:
+            name, (metavar, text) = f"a.fdl_{kind}", texts[kind]
+            flag = _OverrideFlag(name, kind, text, self._a_changes)
+            flags.DEFINE_flag(flag, self._values)
+            self._usage[name] = f"--{name}={metavar}", f"{text} of A; may be repeated"
+
     def parse(self, argv: Sequence[str]) -> Parsed:
         """Takes a command line apart.
 
@@ -149,7 +166,13 @@ class VerbFlags:
         except (flags.Error, ValueError) as error:  # ValueError: `--noflag=value`
             raise self._refused(str(error)) from error
         values = {name: self._values[name].value for name in self._usage}
-        return Parsed(tuple(positional), values, tuple(self._changes), tuple(argv))
+        return Parsed(
+            tuple(positional),
+            values,
+            tuple(self._changes),
+            tuple(argv),
+            tuple(self._a_changes),
+        )
 
     def one(self, parsed: Parsed, what: str = "TARGET") -> str:
         """The only positional argument.

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-import shutil
 import sys
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from fdlkit import printable
 from fdlkit.cli.flags import Parsed, VerbFlags
 from fdlkit.cli.streams import only_the_answer
+from fdlkit.cli.terminal import answer, define_color, line_width, use_color
 from fdlkit.errors import UserError
-from fdlkit.overrides.problems import cut
 
 if TYPE_CHECKING:
     from fdlkit.graph.model import Graph
@@ -30,12 +28,7 @@ def flags() -> VerbFlags:
     flags.string("out", None, "write to a file instead of stdout", metavar="FILE")
     flags.integer("depth", None, "show N levels of nodes", metavar="N")
     flags.boolean("where", "say at the end of each line who wrote the value")
-    flags.choice(
-        "color",
-        "auto",
-        "whether to colour; auto: on a terminal",
-        choices=("auto", "always", "never"),
-    )
+    define_color(flags)
     return flags
 
 
@@ -46,33 +39,8 @@ def run(parsed: Parsed) -> int:
     text = (
         _listing(target, parsed) if target.endswith(".py") else _config(target, parsed)
     )
-    out = parsed.values["out"]
-    if out is None:
-        print(text)
-    else:
-        _write(pathlib.Path(out), text)
+    answer(text, parsed.values["out"])
     return 0
-
-
-def use_color(asked: str, stream: TextIO, environment: Mapping[str, str]) -> bool:
-    """Whether to colour: as asked, else as the environment says, else on a terminal.
-
-    An empty `NO_COLOR` or `FORCE_COLOR` says nothing.
-    """
-    if asked != "auto":
-        return asked == "always"
-    if environment.get("NO_COLOR"):
-        return False
-    if environment.get("FORCE_COLOR"):
-        return True
-    return stream.isatty() and environment.get("TERM") != "dumb"
-
-
-def line_width(stream: TextIO, environment: Mapping[str, str]) -> int | None:
-    """How wide a line may be: COLUMNS, else the terminal's width, else unlimited."""
-    if not stream.isatty() and not environment.get("COLUMNS"):
-        return None
-    return shutil.get_terminal_size().columns
 
 
 def _refuse_where(target: str, parsed: Parsed) -> None:
@@ -163,12 +131,3 @@ def _config(target: str, parsed: Parsed) -> str:
         color=use_color(parsed.values["color"], sys.stdout, os.environ),
         width=line_width(sys.stdout, os.environ),
     ).rstrip("\n")
-
-
-def _write(path: pathlib.Path, text: str) -> None:
-    try:
-        # Half a pair of surrogates is no UTF-8; its escape is what JSON has for it.
-        path.write_bytes(f"{text}\n".encode("utf-8", "backslashreplace"))
-    except (OSError, ValueError) as error:  # ValueError: a name with a NUL in it
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise UserError(f"cannot write {cut(str(path))}: {reason}") from error

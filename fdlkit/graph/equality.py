@@ -138,7 +138,7 @@ class _Comparison:
         """What is different between two values, apart from what is below them."""
         x, y = one.node, two.node
         if x is None or y is None:
-            if x is y and _same_leaf(one.leaf, two.leaf):
+            if x is y and same_leaf(one.leaf, two.leaf):
                 return None
             return Difference(_path(way), one.text, two.text)
         if not _same_head(x, y):
@@ -183,7 +183,7 @@ class _Comparison:
             right = two.below(key, q, (one.graph, p) if p and alike else None)
             if left is not None and right is not None:
                 yield step, left, right
-            elif not _made_by_factory(left or right, p, q):
+            elif not _is_made(left or right, p, q):
                 old = None if left is None else left.text
                 yield Difference(_path(step), old, right.text if right else None)
 
@@ -229,7 +229,7 @@ class _Side:
 
     @property
     def text(self) -> str:
-        return _leaf(self.value) or _public(self.graph, self.value)
+        return full_text(self.graph, self.value)
 
     def below(
         self, key: PathKey, argument: Argument | None, known: _Known | None
@@ -287,7 +287,9 @@ def _same_head(x: Node, y: Node) -> bool:
     """Whether two nodes are of one kind and call the same."""
     if x.kind != y.kind or not _same_shape(x, y):
         return False
-    return _same_symbol(x.callable, y.callable) and _same_symbol(x.type, y.type)
+    if x.metadata and y.metadata and not same_leaf(x.metadata, y.metadata):
+        return False
+    return same_symbol(x.callable, y.callable) and same_symbol(x.type, y.type)
 
 
 def _same_shape(x: Node, y: Node) -> bool:
@@ -296,7 +298,8 @@ def _same_shape(x: Node, y: Node) -> bool:
     return True
 
 
-def _same_symbol(x: Symbol | None, y: Symbol | None) -> bool:
+def same_symbol(x: Symbol | None, y: Symbol | None) -> bool:
+    """Whether two names stand for one thing; what only lives here goes by identity."""
     if x != y:
         return False
     if x is None or y is None or x.importable:
@@ -304,11 +307,12 @@ def _same_symbol(x: Symbol | None, y: Symbol | None) -> bool:
     return x.live is y.live or UNKNOWN in (x.live, y.live)
 
 
-def _same_leaf(x: Leaf, y: Leaf) -> bool:
+def same_leaf(x: Leaf, y: Leaf) -> bool:
+    """Whether two leaves are equal; values that have no form here by their own `==`."""
     if isinstance(x.value, Opaque) and isinstance(y.value, Opaque):
         return _same_opaque(x.value.live, y.value.live)
     if isinstance(x.value, Symbol) and isinstance(y.value, Symbol):
-        return _same_symbol(x.value, y.value)
+        return same_symbol(x.value, y.value)
     return x == y
 
 
@@ -326,15 +330,23 @@ def _same_opaque(x: Any, y: Any) -> bool:
         return False
 
 
-def _made_by_factory(
-    side: _Side | None, p: Argument | None, q: Argument | None
-) -> bool:
+def _is_made(side: _Side | None, p: Argument | None, q: Argument | None) -> bool:
     """Whether what is set here is what the other side's factory would make."""
     unset = q if p is not None and p.value is not None else p
-    if side is None or side.node is None or unset is None or unset.factory is None:
+    node = None if side is None else side.node
+    return node is not None and unset is not None and is_made_by(unset.factory, node)
+
+
+def is_made_by(factory: Symbol | None, node: Node) -> bool:
+    """Whether a `default_factory` makes just this: `[]`, `{}`, `()` or `set()`."""
+    if factory is None or factory.module != "builtins" or node.arguments:
         return False
-    made = unset.factory.module == "builtins" and _EMPTY.get(unset.factory.qualname)
-    return made == side.node.kind and not side.node.arguments
+    return _EMPTY.get(factory.qualname) == node.kind
+
+
+def full_text(graph: Graph, value: Value) -> str:
+    """A value with the full name of what it calls or is: `optax.adamw`."""
+    return _leaf(value) or _public(graph, value)
 
 
 def _public(graph: Graph, value: Value) -> str:

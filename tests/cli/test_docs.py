@@ -35,7 +35,7 @@ def test_a_session_in_the_docs_is_true(session, monkeypatch, capsys):
         told, other = (err, out) if is_refused else (out, err)
         assert without_lines(told) == without_lines(expected)
         assert other == ""
-        assert code == (2 if is_refused else 0)
+        assert (code == 2) == is_refused
 
 
 def test_the_docs_have_such_sessions():

@@ -87,10 +87,11 @@ def test_help_goes_to_stdout(capsys):
         assert f"  {verb.name} " in out
 
 
-@pytest.mark.parametrize("verb", [verb.name for verb in cli.VERBS])
+@pytest.mark.parametrize("verb", cli.VERBS, ids=lambda verb: verb.name)
 def test_every_verb_has_its_help(verb, capsys):
-    assert cli.main([verb, "--help"]) == 0
-    assert capsys.readouterr().out.startswith(f"usage: fdlkit {verb} ")
+    assert cli.main([verb.name, "--help"]) == 0
+    usage = f"usage: fdlkit {verb.name} {verb.usage}"
+    assert capsys.readouterr().out.startswith(usage)
 
 
 @pytest.mark.parametrize(

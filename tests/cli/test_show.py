@@ -8,7 +8,7 @@ import json
 import pytest
 
 from fdlkit.cli.main import main
-from fdlkit.cli.show import use_color
+from fdlkit.cli.terminal import use_color
 
 CONFIGS = '''
 """Two configs and a fiddler."""

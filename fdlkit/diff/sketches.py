@@ -1,0 +1,80 @@
+"""How alike two subtrees are, told from a few of their parts."""
+
+from __future__ import annotations
+
+from fdlkit.diff.classes import Classes
+
+# Parts that are remembered of a subtree. Of more than these a sample is compared.
+_PARTS = 24
+
+# Spreads numbers that count up over all numbers, the same way in every process.
+_SPREAD, _MASK = 0x9E3779B97F4A7C15, (1 << 64) - 1
+
+
+class Sketches:
+    """Likeness of classes of nodes; a class is looked at once, when it is asked for."""
+
+    def __init__(self, classes: Classes):
+        self._classes = classes
+        self._done: dict[int, tuple[int, ...]] = {}
+        self._parts: dict[tuple[object, ...], int] = {}
+
+    def likeness(self, one: int, two: int) -> float:
+        """Which share of their leaves and callables two classes have in common."""
+        if one == two:
+            return 1.0
+        x, y = self._sketch(one), self._sketch(two)
+        both = sorted({*x, *y})[:_PARTS]
+        common = {*x} & {*y}
+        return sum(part in common for part in both) / max(len(both), 1)
+
+    def sketch(self, number: int) -> tuple[int, ...]:
+        """The parts that stand for a class."""
+        return self._sketch(number)
+
+    def _sketch(self, whole: int) -> tuple[int, ...]:
+        todo = [whole]
+        while todo:
+            number = todo[-1]
+            if number in self._done:
+                todo.pop()
+                continue
+            entries = self._classes.entries[number]
+            below = [] if entries is None else list(map(_below, entries[1]))
+            missing = [
+                child
+                for _, child in below
+                if child >= 0
+                and self._classes.entries[child] is not None
+                and child not in self._done
+            ]
+            if missing:
+                todo += missing
+                continue
+            todo.pop()
+            self._done[number] = self._combine(number, below)
+        return self._done[whole]
+
+    def _combine(self, number: int, below: list[tuple[object, int]]) -> tuple[int, ...]:
+        entries = self._classes.entries[number]
+        head = -1 if entries is None else entries[0]
+        parts = {self._part(("head", head))}
+        for key, child in below:
+            inner = self._done.get(child)
+            if inner is None:
+                parts.add(self._part(("leaf", head, key, child)))
+            else:
+                parts.update(inner)
+        return tuple(sorted(parts)[:_PARTS])
+
+    def _part(self, key: tuple[object, ...]) -> int:
+        number = self._parts.setdefault(key, len(self._parts) + 1)
+        return number * _SPREAD & _MASK
+
+
+def _below(entry: object) -> tuple[object, int]:
+    """Key and class of one entry of a class, whatever its form."""
+    if isinstance(entry, tuple):
+        return entry[0], entry[1]
+    assert isinstance(entry, int)
+    return None, entry

@@ -1,0 +1,93 @@
+"""What an experiment costs: told abstractly, on no device."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import jax
+from jax.sharding import AbstractMesh, AxisType
+
+from fdlkit.errors import UserError
+from fdlkit.graph.build import build
+from fdlkit.sharding.mesh import MESH_AXES, MeshAxes
+from fdlkit.train.models import as_model
+from fdlkit.train.setup import Setup, using
+from fdlkit.train.step import forward
+from fdlkit.train.trainer import Trainer
+
+
+@dataclasses.dataclass(frozen=True)
+class Effects:
+    """What a config comes to when it is built.
+
+    Attributes:
+      parameters: How many numbers are trained.
+      optimizer_bytes: What the optimizer keeps beside them, in all devices together.
+      elements_per_step: Elements of the loss in a global batch.
+      unit: What an element of the loss is, in the plural: `tokens`.
+      flops_per_step: Model FLOPs of one training step.
+    """
+
+    parameters: int
+    optimizer_bytes: int
+    elements_per_step: int
+    unit: str
+    flops_per_step: int
+
+
+def effects(config: Any) -> Effects:
+    """Builds an experiment and traces its step on an abstract mesh.
+
+    Raises:
+      UserError: It cannot be built, or its parts do not fit together.
+    """
+    trainer = build(config)
+    if not isinstance(trainer, Trainer):
+        raise UserError(f"it builds a {type(trainer).__name__}, not an experiment")
+    setup = trainer.setup_on(smallest_mesh(trainer))
+    arrays = jax.tree.leaves(setup.state.opt_state)
+    return Effects(
+        parameters=sum(math.prod(a.shape) for a in jax.tree.leaves(setup.state.params)),
+        optimizer_bytes=sum(math.prod(a.shape) * a.dtype.itemsize for a in arrays),
+        elements_per_step=math.prod(_losses(trainer, setup).shape),
+        unit=trainer.loss.unit,
+        flops_per_step=setup.flops,
+    )
+
+
+def smallest_mesh(trainer: Trainer) -> AbstractMesh:
+    """The experiment's mesh on as few devices as it can be on.
+
+    Raises:
+      UserError: An axis has no size.
+    """
+    slices = _fixed(trainer.mesh.dcn)
+    shape = trainer.mesh.shape(_fixed(trainer.mesh.ici) * slices, slices)
+    sizes = tuple(shape[axis] for axis in MESH_AXES)
+    return AbstractMesh(sizes, MESH_AXES, axis_types=(AxisType.Auto,) * len(sizes))
+
+
+def _fixed(axes: MeshAxes) -> int:
+    return math.prod(size for size in axes.sizes() if size > 0)
+
+
+def _losses(trainer: Trainer, setup: Setup) -> jax.ShapeDtypeStruct:
+    """The shape of a batch's losses."""
+    model = as_model(trainer.model)
+
+    def losses(variables: Any, batch: Any) -> Any:
+        context, _ = forward(
+            model,
+            trainer.loss,
+            trainer.inputs,
+            variables=variables,
+            batch=batch,
+            rngs={},
+        )
+        return context["losses"]
+
+    variables = {"params": setup.state.params, **setup.state.model_state}
+    with using(setup.mesh, setup.rules):
+        return jax.eval_shape(losses, variables, setup.batch)
