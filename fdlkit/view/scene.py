@@ -450,7 +450,7 @@ class _Painter:
     def _origin(self, argument: Argument) -> str:
         if argument.origin is None:
             return ""
-        at = dataclasses.replace(argument.origin, line=bool(argument.origin.line))
+        at = dataclasses.replace(argument.origin, line=int(argument.origin.line > 0))
         if at not in self._origins:
             text = origins.show(at).removesuffix(":1")
             # The folders of the machine that it is on are no part of a drawing.

@@ -44,6 +44,8 @@ class Row:
       tags: Short names of the tags.
       kind: What kind of row it is.
       is_cut: Whether the depth limit hides what is below.
+      set_by: The flag that set the value (`--fdl_set`); empty if none did.
+      is_hit: Whether it is one of those that were looked for.
     """
 
     path: str
@@ -56,6 +58,8 @@ class Row:
     tags: tuple[str, ...]
     kind: Kind
     is_cut: bool
+    set_by: str = ""
+    is_hit: bool = False
 
 
 def tree(graph: Graph, *, depth: int | None = None, defaults: bool = True) -> list[Row]:
@@ -92,6 +96,12 @@ def render(
         )
         lines.append("".join(styled))
     return "\n".join(lines) + "\n" if lines else ""
+
+
+def line(row: Row) -> str:
+    """A row as it is shown, without the lines that lead to it."""
+    bare = dataclasses.replace(row, guides="", is_hit=False)
+    return "".join(text for _, text in _pieces(bare))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -196,6 +206,7 @@ class _Tree:
             tags=tuple(tag.short for tag in argument.tags) if argument else (),
             kind=kind,
             is_cut=is_cut,
+            set_by=_flag(argument),
         )
         return row, expanded
 
@@ -265,7 +276,15 @@ class _Tree:
 # A piece of a line: a style, and a text.
 _Piece = tuple[str, str]
 
-_STYLES = {"dim": "2", "name": "1", "mark": "33", "reference": "36", "tag": "35"}
+_STYLES = {
+    "dim": "2",
+    "name": "1",
+    "mark": "33",
+    "reference": "36",
+    "tag": "35",
+    "set": "1;32",
+    "hit": "1;31",
+}
 
 
 def _pieces(row: Row) -> list[_Piece]:
@@ -280,6 +299,8 @@ def _pieces(row: Row) -> list[_Piece]:
     if row.mark:
         pieces.append(("mark", f"{row.mark} "))
     style = {"node": "name", "reference": "reference", "leaf": ""}.get(row.kind, "dim")
+    if row.set_by:
+        style = "set"
     if row.value:
         pieces.append((style, row.value))
     if row.result:
@@ -291,6 +312,10 @@ def _pieces(row: Row) -> list[_Piece]:
             ("dim", "  (default)" if row.kind == "default" else "  (not set)")
         )
     pieces += [("tag", f" #{tag}") for tag in row.tags]
+    if row.set_by:
+        pieces.append(("set", f"  ({row.set_by})"))
+    if row.is_hit:
+        pieces.append(("hit", "  ←"))
     return pieces
 
 
@@ -315,6 +340,13 @@ def _length(pieces: list[_Piece]) -> int:
 def _key(argument: Argument) -> str:
     key = argument.key
     return key if isinstance(key, str) else paths.bracket(key)
+
+
+def _flag(argument: Argument | None) -> str:
+    """The flag that wrote the value: what wrote it is no file."""
+    if argument is None or argument.origin is None or argument.origin.line:
+        return ""
+    return argument.origin.file.partition("=")[0]
 
 
 def _annotation(argument: Argument | None, value: str) -> str:

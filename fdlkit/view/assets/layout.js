@@ -13,7 +13,7 @@
    Returns {at: [{x, y}], routes: [{kind, to, toY, from: [[box, y]…], d, tip}], width,
    height}. An edge that would need too many lanes has an empty `d`. */
 function layOut(boxes, holds, references) {
-  const GUTTER = 64, HEAD = 17;
+  const GUTTER = 56, HEAD = 17;
   const layer = layersOf(boxes.length, holds);
   const vertices = boxes.map((box, i) => ({
     box: i, h: box.h, layer: layer[i], key: i, into: [], out: [], y: 0, place: 0,
@@ -255,7 +255,7 @@ function mean(block) {
 
 /* The line of a bundle and the tip at its end. */
 function pathOf(bundle, number, target, boxes, lefts, widths) {
-  const parts = [], lanes = new Set();
+  const parts = [];
   const round = (value) => Math.round(value * 10) / 10;
   for (const { left, leftY, right, rightY } of bundle.links) {
     const y1 = round(left.y + leftY), y2 = round(right.y + rightY);
@@ -264,11 +264,6 @@ function pathOf(bundle, number, target, boxes, lefts, widths) {
     const middle = (out + into) / 2;
     parts.push(`M${round(start)} ${y1}H${round(out)}` +
       `C${round(middle)} ${y1} ${round(middle)} ${y2} ${round(into)} ${y2}`);
-    if (right.box < 0) lanes.add(right);
-  }
-  for (const lane of lanes) {  // also where nothing goes on from it to the right
-    parts.push(`M${round(lefts[lane.layer])} ${round(lane.y)}` +
-      `H${round(lefts[lane.layer] + widths[lane.layer])}`);
   }
   const x = lefts[target.layer], y = round(target.y + bundle.toY);
   for (const member of bundle.beside) {

@@ -220,10 +220,10 @@
       if (row.mark) pieces.push(["quiet", `&${row.mark} `]);
       if (row.text) {
         const kind = { reference: "reference", value: "" }[row.kind];
-        pieces.push([kind === undefined ? "quiet" : kind, cut(row.text, 34)]);
+        pieces.push([kind === undefined ? "quiet" : kind, cut(row.text, 30)]);
       }
       if (row.is_cut) pieces.push(["quiet", row.folded ? ` …${row.folded}` : " …"]);
-      if (row.result) pieces.push(["", ` = ${cut(row.result, 26)}`]);
+      if (row.result) pieces.push(["", ` = ${cut(row.result, 18)}`]);
       if (row.kind === "unset") pieces.push(["quiet", "not set"]);
       if (row.kind === "default") pieces.push(["quiet", "  default"]);
       if (row.set_by) pieces.push(["flag", `  ${row.set_by}`]);
@@ -772,7 +772,7 @@
     soon();
   }, { passive: false });
 
-  let leftShare = 40;
+  let leftShare = 36;
   function widen(share) {
     leftShare = Math.min(85, Math.max(15, share));
     find("left").style.width = `${leftShare}%`;
@@ -828,5 +828,4 @@
   updateGraph();
   choose(0, { keepGraph: true });
   fit();
-  tree.focus({ preventScroll: true });
 })();
