@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from fdlkit.serialize.reading import read as read
     from fdlkit.serialize.writing import dumps as dumps
     from fdlkit.targets.loading import load as load
+    from fdlkit.view.notebook import display as display
 
     __version__: str
 
 # Public name to the module that defines it.
 _HOMES = {
     "build": "fdlkit.graph.build",
+    "display": "fdlkit.view.notebook",
     "dumps": "fdlkit.serialize.writing",
     "equal": "fdlkit.graph.equality",
     "load": "fdlkit.targets.loading",
@@ -36,6 +38,7 @@ _HOMES = {
 
 __all__ = [
     "build",
+    "display",
     "dumps",
     "equal",
     "load",
