@@ -229,4 +229,4 @@ def _drawing(graph: Graph, parsed: Parsed) -> str:
             "--depth=N draws fewer, --format=html needs no drawing",
             file=sys.stderr,
         )
-    return dot.dot(drawn)
+    return dot.dot(drawn, font=dot.PIXEL_FONT if kind == "png" else dot.FONT)

@@ -9,24 +9,32 @@ import graphviz
 from fdlkit.view import colors
 from fdlkit.view.scene import Box, Edge, Row, Scene
 
-# The one font of which every program knows how wide its letters are.
-_FONT = "Helvetica"
+# For what a viewer will set. Programs that draw know how wide its letters are without
+# having it, and the fonts that a viewer takes instead have no wider ones: texts fit.
+FONT = "Verdana"
+# For what the program itself sets: the one that they all have, or one just as wide.
+PIXEL_FONT = "Helvetica"
 
 
-def dot(scene: Scene) -> str:
-    """The text of a drawing that `dot -Tsvg` and its like draw."""
+def dot(scene: Scene, *, font: str = FONT) -> str:
+    """The text of a drawing that `dot -Tsvg` and its like draw.
+
+    Args:
+      scene: What to draw.
+      font: `PIXEL_FONT` for a picture of pixels.
+    """
     drawing = graphviz.Digraph(
         graph_attr={
             "rankdir": "LR",
             "ranksep": "0.7",
             "nodesep": "0.28",
-            "fontname": _FONT,
-            "fontsize": "11",
+            "fontname": font,
+            "fontsize": "10",
             "pad": "0.25",
             "bgcolor": "white",
             "splines": "true",
         },
-        node_attr={"shape": "plain", "fontname": _FONT, "fontsize": "11"},
+        node_attr={"shape": "plain", "fontname": font, "fontsize": "10"},
         edge_attr={"color": colors.EDGE, "arrowsize": "0.6", "penwidth": "1.1"},
     )
     for index, box in enumerate(scene.boxes):
@@ -77,7 +85,7 @@ def _label(scene: Scene, box: Box) -> str:
     if box.mark:
         under.append(f"{box.places} places")
     if under:
-        size = '<FONT POINT-SIZE="8.5" COLOR="{}">{}</FONT>'
+        size = '<FONT POINT-SIZE="8" COLOR="{}">{}</FONT>'
         title += "<BR ALIGN=\"LEFT\"/>" + size.format(
             colors.QUIET, _text(" · ".join(under))
         )

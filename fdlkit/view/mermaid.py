@@ -9,29 +9,46 @@ from fdlkit.view.scene import Box, Edge, Row, Scene
 _SPECIAL = frozenset("#&<>\"`\\;|{}")
 
 
+# Mermaid would break lines that are longer than its own 200 pixels.
+_SETTINGS = '%%{init: {"flowchart": {"wrappingWidth": 480}}}%%'
+
+
 def mermaid(scene: Scene) -> str:
-    """The text of a flow chart, a box a node, its values in it."""
-    lines = ["flowchart LR"]
-    grouped: set[int] = set()
-    for number, group in enumerate(scene.groups):
-        lines.append(f'  subgraph g{number}["{_text(group.name)}"]')
-        for index in group.boxes:
-            lines.append(f"    {_box(index, scene.boxes[index])}")
-        lines.append("  end")
-        grouped.update(group.boxes)
+    """The text of a flow chart, a box a node, its values in it.
+
+    Groups are named in their boxes: as boxes around boxes Mermaid would lay them out
+    so that edges run through what is between them.
+    """
+    lines = [_SETTINGS, "flowchart LR"]
     for index, box in enumerate(scene.boxes):
-        if index not in grouped:
-            lines.append(f"  {_box(index, box)}")
+        lines.append(f"  {_box(scene, index, box)}")
     lines += [f"  {_edge(scene, edge)}" for edge in scene.edges]
     lines += _styles(scene)
     return "\n".join(lines) + "\n"
 
 
-def _box(index: int, box: Box) -> str:
-    mark = f" &{box.mark}, {box.places} places" if box.mark else ""
-    lines = [f"<b>{_text(box.title)}</b>{_text(mark)}"]
-    lines += [_row(row) for row in box.rows if row.box is None]
+def _box(scene: Scene, index: int, box: Box) -> str:
+    under = [] if box.group is None else [scene.groups[box.group].name]
+    if box.mark:
+        under.append(f"&{box.mark}, {box.places} places")
+    lines = [f"<b>{_text(box.title)}</b>"]
+    if under:
+        lines.append(f"<i>{_text(', '.join(under))}</i>")
+    lines += [_row(row) for n, row in enumerate(box.rows) if _is_told(box, n)]
     return f'n{index}["{"<br/>".join(lines)}"]'
+
+
+def _is_told(box: Box, number: int) -> bool:
+    """Whether a row says what no edge does: not so a container of boxes alone."""
+    row = box.rows[number]
+    if row.kind != "container":
+        return row.box is None
+    for below in box.rows[number + 1 :]:
+        if below.level <= row.level:
+            break
+        if below.kind != "container" and below.box is None:
+            return True
+    return False
 
 
 def _row(row: Row) -> str:
@@ -74,6 +91,13 @@ def _styles(scene: Scene) -> list[str]:
     if shared:
         lines.append("  classDef shared stroke-width:3px")
         lines.append(f"  class {','.join(shared)} shared")
+    references = [
+        str(number)
+        for number, edge in enumerate(scene.edges)
+        if edge.kind == "reference"
+    ]
+    if references:
+        lines.append(f"  linkStyle {','.join(references)} stroke:{colors.REFERENCE}")
     return lines
 
 

@@ -108,8 +108,10 @@ def _tints() -> str:
         (':root[data-theme="dark"] ', colors.DARK, colors.NO_GROUP_DARK),
     ):
         for name, tint in (*enumerate(tints), ("none", none)):
-            rules.append(f"{where}.t{name} > .head {{ fill: {tint.fill}; }}")
-            rules.append(f"{where}.t{name} > .frame {{ stroke: {tint.line}; }}")
+            fill, line = f"fill: {tint.fill};", f"stroke: {tint.line};"
+            rules.append(f"{where}.t{name} > .head {{ {fill} }}")
+            rules.append(f"{where}.t{name} > .outline {{ {line} }}")
+            rules.append(f"{where}.t{name} > .swatch {{ {fill} {line} }}")
     return "\n".join(rules) + "\n"
 
 

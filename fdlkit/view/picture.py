@@ -9,9 +9,12 @@ import sys
 from typing import Literal
 
 from fdlkit.errors import RunFailedError, UserError
+from fdlkit.view import dot
 
 # Graphviz itself first; then a port of it that a package carries (extra `viz`).
 PROGRAMS = ("dot", "graphviz-pure")
+
+_FONTS = f"{dot.FONT},DejaVu Sans,Helvetica,Arial,sans-serif"
 
 
 def find_program() -> str:
@@ -57,4 +60,7 @@ def draw(text: str, *, kind: Literal["svg", "png"], program: str) -> bytes:
         said = done.stderr.decode(errors="replace").strip().splitlines()
         how = f"ended with status {done.returncode}" if done.returncode else "drew nothing"
         raise RunFailedError(f"{program} {how}", *(f"  {line}" for line in said[-3:]))
+    if kind == "svg":  # whoever has not got the font takes one that is like it
+        wanted = f'font-family="{dot.FONT}"'.encode()
+        return done.stdout.replace(wanted, f'font-family="{_FONTS}"'.encode())
     return done.stdout

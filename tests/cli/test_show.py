@@ -114,7 +114,7 @@ def test_a_file_that_cannot_be_written_is_told(file, capsys):
 
 @pytest.mark.parametrize(
     ("kind", "begins"),
-    [("dot", "digraph {"), ("mermaid", "flowchart LR"), ("html", "<!DOCTYPE html>")],
+    [("dot", "digraph {"), ("mermaid", "%%{init: "), ("html", "<!DOCTYPE html>")],
 )
 def test_a_config_can_be_drawn_as_text(kind, begins, file, tmp_path, capsys):
     assert main(["show", f"{file}:base", f"--format={kind}", "--depth=0"]) == 0

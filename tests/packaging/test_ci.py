@@ -20,6 +20,10 @@ def ci(tmp_path):
         make = tmp_path / "make"
         make.write_text(f'#!/bin/sh\necho "made $1"\n[ "$1" != "{failing}" ]\n')
         make.chmod(0o755)
+        # Nothing is to be installed for a test of a script.
+        apt = tmp_path / "apt-get"
+        apt.write_text("#!/bin/sh\nexit 1\n")
+        apt.chmod(0o755)
         # The real PATH without its Pythons would lack the tools that the script uses.
         path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
         return subprocess.run(

@@ -10,8 +10,8 @@
    holds: [{from, y, to}]: from a row (its middle is at y) to a box.
    references: [{from, y, to, toY}]: from a row to the row that decides its value.
 
-   Returns {at: [{x, y}], routes: [{kind, to, toY, from: [[box, y]…], d, tip}], width,
-   height}. An edge that would need too many lanes has an empty `d`. */
+   Returns {at: [{x, y}], routes: [{kind, to, toY, from: [[box, y]…], d, tip, area}],
+   width, height}, `area` being [left, top, right, bottom]. An edge that would need too many lanes has an empty `d`. */
 function layOut(boxes, holds, references) {
   const GUTTER = 56, HEAD = 17;
   const layer = layersOf(boxes.length, holds);
@@ -92,7 +92,7 @@ function layOut(boxes, holds, references) {
     from: bundle.from,
     ...(bundle.isDrawn
       ? pathOf(bundle, i, vertices[bundle.to], boxes, lefts, widths)
-      : { d: "", tip: "" }),
+      : { d: "", tip: "", area: [0, 0, 0, 0] }),
   }));
   return {
     at,
@@ -255,13 +255,15 @@ function mean(block) {
 
 /* The line of a bundle and the tip at its end. */
 function pathOf(bundle, number, target, boxes, lefts, widths) {
-  const parts = [];
+  const parts = [], xs = [], ys = [];
   const round = (value) => Math.round(value * 10) / 10;
   for (const { left, leftY, right, rightY } of bundle.links) {
     const y1 = round(left.y + leftY), y2 = round(right.y + rightY);
     const start = lefts[left.layer] + (left.box < 0 ? 0 : boxes[left.box].w);
     const out = lefts[left.layer] + widths[left.layer], into = lefts[right.layer];
     const middle = (out + into) / 2;
+    xs.push(start, into);
+    ys.push(y1, y2);
     parts.push(`M${round(start)} ${y1}H${round(out)}` +
       `C${round(middle)} ${y1} ${round(middle)} ${y2} ${round(into)} ${y2}`);
   }
@@ -269,6 +271,8 @@ function pathOf(bundle, number, target, boxes, lefts, widths) {
   for (const member of bundle.beside) {
     const from = round(member.vertex.y + member.y);
     const bow = round(Math.min(34, 12 + 0.2 * Math.abs(from - y)) + 3 * (number % 4));
+    xs.push(x - bow, x);
+    ys.push(from, y);
     parts.push(`M${x} ${from}C${x - bow} ${from} ${x - bow} ${y} ${x} ${y}`);
   }
   const right = round(x + boxes[target.box].w);
@@ -277,5 +281,8 @@ function pathOf(bundle, number, target, boxes, lefts, widths) {
   const tips = [];
   if (isFromLeft || bundle.beside.length) tips.push(`M${x - 7} ${y - 4}L${x} ${y}L${x - 7} ${y + 4}`);
   if (isFromRight) tips.push(`M${right + 7} ${y - 4}L${right} ${y}L${right + 7} ${y + 4}`);
-  return { d: parts.join(""), tip: tips.join("") };
+  const least = (values) => values.reduce((a, b) => Math.min(a, b), Infinity);
+  const most = (values) => values.reduce((a, b) => Math.max(a, b), -Infinity);
+  const area = [least(xs) - 8, least(ys) - 8, most(xs) + 8, most(ys) + 8];
+  return { d: parts.join(""), tip: tips.join(""), area };
 }

@@ -14,7 +14,7 @@
   const state = {
     open: new Set(), shut: new Set(), defaults: true, references: true,
     chosen: 0, hits: [], hitSet: new Set(), hit: -1, query: "",
-    x: 20, y: 20, scale: 1,
+    x: 20, y: 20, scale: 1, isMoved: false,
   };
 
   // Items: every row of every box, at the first place of the box; a line of the tree.
@@ -293,7 +293,7 @@
       links.push({ from: indexOf.get(box), y, to: indexOf.get(toBox), toY });
     }
     placed = layOut(shown.map(sizeOf), holds, links);
-    drawEdges();
+    makeEdges();
     drawn.forEach((made) => made.remove());
     drawn.clear();
     drawBoxes();
@@ -306,20 +306,16 @@
     return made;
   }
 
-  function drawEdges() {
-    const made = document.createDocumentFragment();
-    for (const kind of ["reference", "holds"]) {
-      for (const route of placed.routes) {
-        if (route.kind !== kind || !route.d) continue;
-        const to = shown[route.to];
-        const g = svg("g", { class: `edge ${kind}` });
-        if (kind === "holds" && boxes[to].mark) g.classList.add("shared");
-        g.append(svg("path", { class: "line", d: route.d }), svg("path", { class: "tip", d: route.tip }));
-        route.element = g;
-        made.append(g);
-      }
+  function makeEdges() {
+    find("edges").replaceChildren();
+    placed.routes.sort((a, b) => (a.kind === b.kind ? 0 : a.kind === "holds" ? 1 : -1));
+    for (const route of placed.routes) {
+      if (!route.d) continue;
+      const g = svg("g", { class: `edge ${route.kind}` });
+      if (route.kind === "holds" && boxes[shown[route.to]].mark) g.classList.add("shared");
+      g.append(svg("path", { class: "line", d: route.d }), svg("path", { class: "tip", d: route.tip }));
+      route.element = g;
     }
-    find("edges").replaceChildren(made);
     markEdges();
   }
 
@@ -338,14 +334,14 @@
     }
   }
 
-  /* Boxes in sight are in the document; from afar they have a title and no rows. */
+  /* What is in sight is in the document; from afar boxes have a title and no rows. */
   function drawBoxes() {
     find("world").setAttribute("transform", `translate(${state.x} ${state.y}) scale(${state.scale})`);
     const isFar = state.scale < 0.42;
     const left = -state.x / state.scale - 100, top = -state.y / state.scale - 100;
     const right = left + graph.clientWidth / state.scale + 200;
     const bottom = top + graph.clientHeight / state.scale + 200;
-    const layer = find("boxes");
+    const layer = find("boxes"), fresh = new Map();
     shown.forEach((number, i) => {
       const { x, y } = placed.at[i], size = sizeOf(number);
       const isIn = x < right && x + size.w > left && y < bottom && y + size.h > top;
@@ -355,9 +351,17 @@
         const made = boxElement(number, x, y, size, isFar);
         made.isFar = isFar;
         drawn.set(number, made);
+        fresh.set(number, made);
         layer.append(made);
       }
     });
+    markBoxes(fresh);
+    const lines = find("edges");
+    for (const { element: edge, area } of placed.routes) {
+      if (!edge) continue;
+      const isIn = area[0] < right && area[2] > left && area[1] < bottom && area[3] > top;
+      if (isIn !== (edge.parentNode !== null)) isIn ? lines.append(edge) : edge.remove();
+    }
   }
 
   function boxElement(number, x, y, size, isFar) {
@@ -367,10 +371,9 @@
     g.dataset.box = number;
     if (box.mark) g.classList.add("shared");
     const first = items[places[number][0]];
-    g.classList.toggle("chosen", items[state.chosen].leads === number);
-    g.classList.toggle("hit", places[number].some((place) => state.hitSet.has(place)));
     const round = (h, up) => `M0 ${h}V6Q0 0 6 0H${size.w - 6}Q${size.w} 0 ${size.w} 6V${up}`;
     g.append(svg("rect", { class: "frame", width: size.w, height: size.h, rx: 6 }));
+    const outline = svg("rect", { class: "outline", width: size.w, height: size.h, rx: 6, "pointer-events": "none" });
     const isBare = size.h === size.head;
     g.append(isBare
       ? svg("rect", { class: "head", width: size.w, height: size.h, rx: 6 })
@@ -380,7 +383,7 @@
     if (isFar) {
       title.setAttribute("y", 22);
       title.classList.add("far");
-      g.append(title);
+      g.append(title, outline);
       return g;
     }
     g.append(title);
@@ -397,8 +400,6 @@
       const at = size.head + TOP + LINE * i;
       const item = itemAt.get(`${number}:${cell.row}`);
       const back = svg("rect", { class: "cell", x: 2, y: at, width: size.w - 4, height: LINE, rx: 3 });
-      back.classList.toggle("chosen", item === state.chosen);
-      back.classList.toggle("hit", state.hitSet.has(item));
       back.dataset.item = item;
       const isQuietKey = ["default", "unset"].includes(boxes[number].rows[cell.row].kind);
       const text = svg("text", { x: 11 + cell.shift, y: at + 13.5, "pointer-events": "none", class: isQuietKey ? "quiet" : "" }, cell.key);
@@ -406,13 +407,22 @@
       for (const [kind, content] of cell.pieces) value.append(svg("tspan", kind ? { class: kind } : {}, content));
       g.append(back, text, value);
     });
+    g.append(outline);
     return g;
   }
 
-  function redrawBoxes() {
-    drawn.forEach((made) => made.remove());
-    drawn.clear();
-    drawBoxes();
+  /* What is chosen and what is found, told to the boxes that are drawn already. */
+  function markBoxes(some = drawn) {
+    const chosen = items[state.chosen];
+    some.forEach((made, number) => {
+      made.classList.toggle("chosen", chosen.leads === number);
+      made.classList.toggle("hit", places[number].some((place) => state.hitSet.has(place)));
+      for (const cell of made.querySelectorAll("[data-item]")) {
+        const item = Number(cell.dataset.item);
+        cell.classList.toggle("chosen", item === state.chosen);
+        cell.classList.toggle("hit", state.hitSet.has(item));
+      }
+    });
   }
 
   let frame = 0;
@@ -425,6 +435,7 @@
     state.x = x - ((x - state.x) * scale) / state.scale;
     state.y = y - ((y - state.y) * scale) / state.scale;
     state.scale = scale;
+    state.isMoved = true;
     soon();
   }
 
@@ -434,6 +445,7 @@
     state.scale = Math.max(0.02, scale);
     state.x = Math.max(20, (w - placed.width * state.scale) / 2);
     state.y = Math.max(20, (h - placed.height * state.scale) / 2);
+    state.isMoved = false;
     soon();
   }
 
@@ -449,8 +461,10 @@
     const from = [placed.at[i].x * s + state.x, (placed.at[i].y + y) * s + state.y];
     const room = [graph.clientWidth, graph.clientHeight];
     const wide = Math.min(size.w * s, room[0] - 60);
+    const was = [state.x, state.y];
     if (from[0] < 30 || from[0] + wide > room[0] - 20) state.x += (room[0] - wide) / 2 - from[0];
     if (from[1] < 30 || from[1] > room[1] - 60) state.y += room[1] / 2 - from[1];
+    state.isMoved ||= state.x !== was[0] || state.y !== was[1];
   }
 
   // Choosing, opening, searching, copying.
@@ -472,8 +486,8 @@
     if (top < tree.scrollTop + ROW) tree.scrollTop = Math.max(0, top - ROW);
     else if (top > tree.scrollTop + tree.clientHeight - 3 * ROW) tree.scrollTop = top - tree.clientHeight + 3 * ROW;
     redrawLines();
-    if (!keepGraph) reveal();
-    redrawBoxes();
+    markBoxes();
+    if (!keepGraph) { reveal(); drawBoxes(); }
     markEdges();
     showDetail();
   }
@@ -492,7 +506,8 @@
       state.y += (before.y - after.y) * state.scale;
     }
     redrawLines();
-    redrawBoxes();
+    markBoxes();
+    drawBoxes();
     showDetail();
   }
 
@@ -520,7 +535,7 @@
     state.hit = -1;
     tell();
     redrawLines();
-    redrawBoxes();
+    markBoxes();
   }
 
   function matches(item) {
@@ -743,7 +758,7 @@
     const dx = event.clientX - held.x, dy = event.clientY - held.y;
     if (!held.moved && Math.hypot(dx, dy) < 4) return;
     if (!held.moved) { held.moved = true; graph.setPointerCapture(event.pointerId); graph.classList.add("held"); }
-    state.x += dx; state.y += dy;
+    state.x += dx; state.y += dy; state.isMoved = true;
     held.x = event.clientX; held.y = event.clientY;
     soon();
   });
@@ -769,6 +784,7 @@
     const unit = event.deltaMode === 1 ? 16 : 1;
     state.x -= (event.shiftKey ? event.deltaY : event.deltaX) * unit;
     state.y -= (event.shiftKey ? 0 : event.deltaY) * unit;
+    state.isMoved = true;
     soon();
   }, { passive: false });
 
@@ -786,7 +802,11 @@
     find("split").addEventListener("pointermove", move);
     find("split").addEventListener("lostpointercapture", () => find("split").removeEventListener("pointermove", move), { once: true });
   });
-  window.addEventListener("resize", () => { redrawLines(); soon(); });
+  window.addEventListener("resize", () => {
+    redrawLines();
+    if (state.isMoved) soon();
+    else fit();
+  });
   const isDark = matchMedia("(prefers-color-scheme: dark)");
   const follow = () => { document.documentElement.dataset.theme = isDark.matches ? "dark" : "light"; };
   isDark.addEventListener("change", follow);
@@ -819,7 +839,7 @@
   find("counts").textContent = `${nodes.toLocaleString("en")} node${nodes === 1 ? "" : "s"}`;
   scene.groups.slice(0, 12).forEach((name, number) => {
     const entry = element("span"), swatch = svg("svg", { viewBox: "0 0 12 12", class: `t${number % scene.tints}` });
-    swatch.append(svg("rect", { class: "head frame", x: 0.5, y: 0.5, width: 11, height: 11, rx: 3 }));
+    swatch.append(svg("rect", { class: "swatch", x: 0.5, y: 0.5, width: 11, height: 11, rx: 3 }));
     entry.append(swatch, element("span", "text", name));
     find("legend").append(entry);
   });
@@ -828,4 +848,11 @@
   updateGraph();
   choose(0, { keepGraph: true });
   fit();
+  const toHash = () => {
+    const path = decodeURIComponent(location.hash.slice(1));
+    const item = path ? items.find((each) => shownPath(each) === path) : undefined;
+    if (item) choose(item.number);
+  };
+  window.addEventListener("hashchange", toHash);
+  toHash();
 })();
