@@ -1,12 +1,12 @@
 """Makes the pictures of the documentation: one experiment in every format.
 
-docs/pictures.md shows them all. The texts, and the SVG, which `graphviz-pure` draws
-alike on every platform, are compared by `--check`; the pictures of the page are taken
-with the Chromium that is here, and left as they are where there is none.
+docs/pictures.md shows them all. Texts, and what `graphviz-pure` draws alike on every
+platform, are compared by `--check`; the pictures of the page are taken with the
+Chromium that is here, and left as they are where there is none.
 
 Usage:
   python tools/pictures.py           writes docs/pictures.md and docs/pictures/
-  python tools/pictures.py --check   exit code 1 if a text or the SVG is out of date
+  python tools/pictures.py --check   exit code 1 if one is out of date
 """
 
 from __future__ import annotations
@@ -53,6 +53,10 @@ Drawn by Graphviz's `dot`, or by the port of it that `pip install 'fdlkit[viz]'`
 
 ![The graph](pictures/tied.svg)
 
+With `--format=png --depth=1`, each row says how many nodes it hides:
+
+![The graph down to one level](pictures/tied-depth-1.png)
+
 ## `--format=mermaid --depth=2`
 
 Many pages draw this text by themselves.
@@ -62,7 +66,7 @@ Many pages draw this text by themselves.
 """
 
 
-def texts() -> dict[pathlib.Path, str]:
+def files() -> dict[pathlib.Path, bytes]:
     """The files that are the same on every machine."""
     graph = fdlkit.snapshot(fdlkit.load(TARGET))
     # Not the program of this machine: others would draw it a little differently.
@@ -72,10 +76,13 @@ def texts() -> dict[pathlib.Path, str]:
     if program is None:
         raise SystemExit("error: this needs graphviz-pure: make setup")
     svg = picture.draw(dot.dot(scene.scene(graph)), kind="svg", program=program)
+    part = dot.dot(scene.scene(graph, depth=1), font=dot.PIXEL_FONT)
+    png = picture.draw(part, kind="png", program=program)
     chart = mermaid.mermaid(scene.scene(graph, depth=2))
     return {
-        FOLDER / "tied.svg": svg.decode(),
-        FOLDER.with_suffix(".md"): DOCUMENT.format(target=TARGET, chart=chart),
+        FOLDER / "tied.svg": svg,
+        FOLDER / "tied-depth-1.png": png,
+        FOLDER.with_suffix(".md"): DOCUMENT.format(target=TARGET, chart=chart).encode(),
     }
 
 
@@ -110,14 +117,14 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     os.chdir(ROOT)  # the target's path is from there
     code = 0
-    for path, text in texts().items():
-        fits = path.exists() and path.read_text(encoding="utf-8") == text
+    for path, data in files().items():
+        fits = path.exists() and path.read_bytes() == data
         if options.check:
             code |= not fits
             print(f"{path.relative_to(ROOT)}: {'fits' if fits else 'is out of date'}")
         elif not fits:
             path.parent.mkdir(exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            path.write_bytes(data)
             print(f"{path.relative_to(ROOT)}: written")
     if options.check:
         return code

@@ -85,7 +85,9 @@ def _check_together(target: str, parsed: Parsed) -> None:
 
 
 def _instead(kind: str) -> list[str]:
-    return ["  a page of --format=html has a search of its own"] if kind == "html" else []
+    return (
+        ["  a page of --format=html has a search of its own"] if kind == "html" else []
+    )
 
 
 def _pattern(text: str) -> re.Pattern[str]:
@@ -195,7 +197,9 @@ def _tree(graph: Graph, parsed: Parsed) -> str:
     if parsed.values["grep"] is not None:
         found = grep.grep(rows, _pattern(parsed.values["grep"]))
         if not found:
-            print(f"note: nothing matches --grep={parsed.values['grep']}", file=sys.stderr)
+            print(
+                f"note: nothing matches --grep={parsed.values['grep']}", file=sys.stderr
+            )
         rows = found
     if parsed.values["out"] is not None:
         return tree.render(rows)

@@ -86,7 +86,7 @@ def _label(scene: Scene, box: Box) -> str:
         under.append(f"{box.places} places")
     if under:
         size = '<FONT POINT-SIZE="8" COLOR="{}">{}</FONT>'
-        title += "<BR ALIGN=\"LEFT\"/>" + size.format(
+        title += '<BR ALIGN="LEFT"/>' + size.format(
             colors.QUIET, _text(" · ".join(under))
         )
     title += '<BR ALIGN="LEFT"/>'
@@ -112,9 +112,10 @@ def _line(number: int, row: Row) -> str:
         notes.append(_font(row.set_by, colors.OVERRIDE))
     if is_quiet:
         notes.append(_font("default" if row.kind == "default" else "not set"))
-    key_color = colors.QUIET if is_quiet else colors.TEXT
+    color = colors.QUIET if is_quiet else colors.TEXT
+    key = f'<FONT COLOR="{color}">{key}</FONT>'
     return (
-        f'<TR><TD PORT="k{number}" ALIGN="LEFT"><FONT COLOR="{key_color}">{key}</FONT></TD>'
+        f'<TR><TD PORT="k{number}" ALIGN="LEFT">{key}</TD>'
         f'<TD PORT="r{number}" ALIGN="LEFT">{"  ".join(filter(None, [value, *notes]))}'
         "</TD></TR>"
     )
@@ -142,5 +143,5 @@ def _font(text: str, color: str = colors.QUIET) -> str:
 
 
 def _text(text: str) -> str:
-    """Escaped for a label: `\\N` in it would be replaced by the node's name."""
+    """Escaped for a label, where a backslash would begin the name of something."""
     return html.escape(text).replace("\\", "&#92;&#92;")

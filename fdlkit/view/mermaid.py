@@ -6,7 +6,7 @@ from fdlkit.view import colors
 from fdlkit.view.scene import Box, Edge, Row, Scene
 
 # Mermaid takes a text apart at these before it shows it, also between quotes.
-_SPECIAL = frozenset("#&<>\"`\\;|{}")
+_SPECIAL = frozenset('#&<>"`\\;|{}')
 
 
 # Mermaid would break lines that are longer than its own 200 pixels.

@@ -34,9 +34,9 @@ def display(config: Any, *, title: str = "", height: int = _HEIGHT) -> None:
     drawn = scene.scene(graph, defaults=True, limit=400)
     whole = page.page(drawn, title or drawn.boxes[0].title)
     # In a frame of its own the page can neither see nor disturb the notebook.
+    style = f"width:100%;height:{height}px;border:1px solid #8885;border-radius:6px"
     frame = (
-        f'<iframe sandbox="allow-scripts" allow="clipboard-write" '
-        f'style="width:100%;height:{height}px;border:1px solid #8885;border-radius:6px" '
+        f'<iframe sandbox="allow-scripts" allow="clipboard-write" style="{style}" '
         f'srcdoc="{html.escape(whole)}"></iframe>'
     )
     frontend({"text/html": frame, "text/plain": text}, raw=True)

@@ -58,7 +58,11 @@ def draw(text: str, *, kind: Literal["svg", "png"], program: str) -> bytes:
         raise RunFailedError(f"cannot run {program}: {error.strerror}") from error
     if done.returncode or not done.stdout:
         said = done.stderr.decode(errors="replace").strip().splitlines()
-        how = f"ended with status {done.returncode}" if done.returncode else "drew nothing"
+        how = (
+            f"ended with status {done.returncode}"
+            if done.returncode
+            else "drew nothing"
+        )
         raise RunFailedError(f"{program} {how}", *(f"  {line}" for line in said[-3:]))
     if kind == "svg":  # whoever has not got the font takes one that is like it
         wanted = f'font-family="{dot.FONT}"'.encode()

@@ -182,6 +182,7 @@ class _Painter:
         self._texts = Texts(graph, limit)
         self._resolver = Resolver(graph)
         self._places: Places = self._resolver.places
+        self._first = self._find_first()
         self._marks = self._number_shared()
         self._is_plain = self._find_plain()
         self._boxed = self._find_boxed()
@@ -203,8 +204,8 @@ class _Painter:
         self._origins: dict[Origin, str] = {}  # texts of files, line left out
 
     def scene(self) -> Scene:
-        # All rows first: the row that leads to a box may stand in a later one.
         rows = [self._rows(n, index) for n, index in self._indices.items()]
+        holders = _find_holders(rows)
         groups: dict[str, list[int]] = {}
         boxes = []
         for number, index in self._indices.items():
@@ -212,7 +213,7 @@ class _Painter:
             if name:
                 groups.setdefault(name, []).append(index)
             group = list(groups).index(name) if name else None
-            boxes.append(self._box(number, rows[index], group))
+            boxes.append(self._box(number, rows[index], holders[index], group))
         if not boxes:  # the whole config is a leaf
             text = shown(texts.brief(self._graph, self._graph.root), self._limit)
             boxes.append(Box(-1, text, "", None, 0, 1, 0, None, ()))
@@ -223,6 +224,23 @@ class _Painter:
         )
 
     # What is drawn as what.
+
+    def _find_first(self) -> dict[int, _Position]:
+        """Where a reader who goes down into everything meets each node first."""
+        first: dict[int, _Position] = {}
+        if not isinstance(self._graph.root, Link):
+            return first
+        todo: list[tuple[int | None, PathKey | None, int]]
+        todo = [(None, None, self._graph.root.node)]
+        while todo:
+            holder, key, number = todo.pop()
+            if number in first:
+                continue
+            first[number] = holder, key
+            for argument in reversed(self._graph.nodes[number].arguments):
+                if isinstance(argument.value, Link):
+                    todo.append((number, argument.key, argument.value.node))
+        return first
 
     def _is_shared(self, number: int) -> bool:
         node = self._graph.nodes[number]
@@ -300,10 +318,9 @@ class _Painter:
         counts: dict[_Position, int] = {}
         entries: dict[int, _Position] = {}  # of what is hidden, the row in front of it
         for number in self._places.order:  # a holder comes before what it holds first
-            holders = self._places.holders[number]
-            if not holders:
+            around, key = self._first[number]
+            if around is None:
                 continue
-            around, key = holders[0]
             if around in entries:
                 entries[number] = entries[around]
             elif number in self._boxed and number not in self._indices:
@@ -353,7 +370,13 @@ class _Painter:
 
     # Boxes and rows.
 
-    def _box(self, number: int, rows: list[Row], group: int | None) -> Box:
+    def _box(
+        self,
+        number: int,
+        rows: list[Row],
+        holder: tuple[int, int] | None,
+        group: int | None,
+    ) -> Box:
         node = self._graph.nodes[number]
         named = node.callable if node.is_buildable else node.type
         if node.kind == "namedtuple":
@@ -366,18 +389,16 @@ class _Painter:
             mark=self._marks.get(number, 0),
             places=max(len(self._places.holders[number]), 1),
             level=self._levels[number],
-            holder=self._holder(number),
+            holder=holder,
             rows=tuple(rows),
         )
 
-    def _holder(self, number: int) -> tuple[int, int] | None:
-        """The first row that leads to a box, among those that are drawn."""
-        positions = (self._at.get(place) for place in self._places.holders[number])
-        return next((at for at in positions if at is not None), None)
-
     def _rows(self, number: int, index: int) -> list[Row]:
         rows: list[Row] = []
-        todo = [(number, (), a) for a in reversed(self._graph.nodes[number].arguments)]
+        own = self._graph.nodes[number].arguments
+        todo: list[tuple[int, Path, Argument]] = [
+            (number, (), a) for a in reversed(own)
+        ]
         while todo:
             holder, above, argument = todo.pop()
             if not self._is_listed(holder, argument):
@@ -405,9 +426,7 @@ class _Painter:
     def _row(self, holder: int, path: Path, argument: Argument) -> Row:
         key = argument.key
         row = Row(
-            key=shown(
-                key if isinstance(key, str) else paths.bracket(key), self._limit
-            ),
+            key=shown(key if isinstance(key, str) else paths.bracket(key), self._limit),
             suffix=_suffix(path),
             level=len(path) - 1,
             kind="value",
@@ -518,6 +537,24 @@ class _Painter:
         return at or self._shown_at.get(end.holder)
 
 
+def _find_holders(rows: list[list[Row]]) -> list[tuple[int, int] | None]:
+    """For each box the row at which a reader of the drawing meets it first."""
+    holders: list[tuple[int, int] | None] = [None] * len(rows)
+    seen: set[int] = set()
+    todo: list[tuple[int, tuple[int, int] | None]] = [(0, None)] if rows else []
+    while todo:
+        box, holder = todo.pop()
+        if box in seen:
+            continue
+        seen.add(box)
+        holders[box] = holder
+        for number in range(len(rows[box]) - 1, -1, -1):
+            below = rows[box][number].box
+            if below is not None:
+                todo.append((below, (box, number)))
+    return holders
+
+
 def _suffix(path: Path) -> str:
     text = paths.relative(path)
     return text if text.isprintable() else shown(text, len(text))
@@ -528,4 +565,3 @@ def _flag(argument: Argument) -> str:
     if argument.origin is None or argument.origin.line:
         return ""
     return shown(argument.origin.file.partition("=")[0], 40)
-

@@ -121,12 +121,17 @@ def test_a_config_can_be_drawn_as_text(kind, begins, file, tmp_path, capsys):
     printed = capsys.readouterr().out
     assert printed.startswith(begins) and printed.endswith("\n")
     out = tmp_path / "drawn"
-    assert main(["show", f"{file}:base", f"--format={kind}", "--depth=0", f"--out={out}"]) == 0
+    assert (
+        main(["show", f"{file}:base", f"--format={kind}", "--depth=0", f"--out={out}"])
+        == 0
+    )
     assert out.read_text(encoding="utf-8") == printed
 
 
 def test_a_drawing_shows_what_an_override_made(file, capsys):
-    assert main(["show", f"{file}:base", "--format=mermaid", "--fdl_set=hidden=99"]) == 0
+    assert (
+        main(["show", f"{file}:base", "--format=mermaid", "--fdl_set=hidden=99"]) == 0
+    )
     assert "hidden = 99 (--fdl_set)" in capsys.readouterr().out
 
 

@@ -143,7 +143,8 @@ class Browser:
         """Clicks into the middle of an element, as a mouse does."""
         x, y = self.run(
             f"(() => {{const b = document.querySelector({json.dumps(selector)})"
-            ".getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]})()"
+            ".getBoundingClientRect();"
+            "return [b.x + b.width / 2, b.y + b.height / 2]})()"
         )
         for kind in ("mousePressed", "mouseReleased"):
             self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left",
@@ -168,7 +169,9 @@ class Browser:
 
     def frame(self) -> None:
         """Waits until the page has been painted again."""
-        self.run("new Promise(f => requestAnimationFrame(() => requestAnimationFrame(f)))")
+        self.run(
+            "new Promise(f => requestAnimationFrame(() => requestAnimationFrame(f)))"
+        )
 
     def screenshot(self, path: pathlib.Path) -> None:
         """Keeps what is seen as a PNG."""

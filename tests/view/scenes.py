@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 from typing import Any
 
@@ -10,6 +11,7 @@ import fiddle as fdl
 
 from fdlkit.graph.origins import written_by
 from fdlkit.graph.references import ref
+from fdlkit.graph.snapshot import snapshot
 from tests.view.test_tree import Mesh, Mlp, Model, WeightDType, schedule
 
 ESCAPE, TURN = "\x1b[31m", "\N{RIGHT-TO-LEFT OVERRIDE}"
@@ -59,7 +61,9 @@ def hostile():
         "huge": "<" * 10_000_000,
     }
     nasty[f"</script>{TURN}{ESCAPE}"] = "as a key"
-    return fdl.Config(dict, **{"a</title>": 1}, values=nasty, inner=fdl.Config(dict, **nasty))
+    return fdl.Config(
+        dict, **{"a</title>": 1}, values=nasty, inner=fdl.Config(dict, **nasty)
+    )
 
 
 def wide(count):
@@ -81,7 +85,9 @@ def bushy(count):
     blocks = [
         fdl.Config(
             Job,
-            model=fdl.Config(Model, n, embed=shared, block=fdl.Config(Mlp, ref("^hidden"))),
+            model=fdl.Config(
+                Model, n, embed=shared, block=fdl.Config(Mlp, ref("^hidden"))
+            ),
             parts=[fdl.Config(Mlp, 7)],
         )
         for n in range(count // 4)
@@ -95,6 +101,18 @@ def diamonds(levels):
     for _ in range(levels):
         node = fdl.Config(Mlp, width=node, dropout=node)
     return node
+
+
+@functools.cache
+def large(name: str):
+    """The graph of a large config, made once for all tests."""
+    made = {
+        "wide": lambda: wide(10_000),
+        "tall": lambda: tall(1000),
+        "bushy": lambda: bushy(2000),
+        "diamonds": lambda: diamonds(30),
+    }
+    return snapshot(made[name]())
 
 
 def embedded(page: str) -> Any:

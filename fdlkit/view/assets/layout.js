@@ -255,12 +255,16 @@ function mean(block) {
 
 /* The line of a bundle and the tip at its end. */
 function pathOf(bundle, number, target, boxes, lefts, widths) {
-  const parts = [], xs = [], ys = [];
+  const parts = [], xs = [], ys = [], crossed = new Set();
   const round = (value) => Math.round(value * 10) / 10;
   for (const { left, leftY, right, rightY } of bundle.links) {
     const y1 = round(left.y + leftY), y2 = round(right.y + rightY);
-    const start = lefts[left.layer] + (left.box < 0 ? 0 : boxes[left.box].w);
     const out = lefts[left.layer] + widths[left.layer], into = lefts[right.layer];
+    let start = lefts[left.layer] + (left.box < 0 ? 0 : boxes[left.box].w);
+    if (left.box < 0) {  // edges that share a lane cross the column as one line
+      if (crossed.has(left)) start = out;
+      crossed.add(left);
+    }
     const middle = (out + into) / 2;
     xs.push(start, into);
     ys.push(y1, y2);
