@@ -10,15 +10,20 @@ _MAX_ELEMENTS = 64
 
 
 def shown(text: str, limit: int) -> str:
-    """The text on one line, cut at `limit` characters.
+    """The same as `visible`, cut at `limit` characters."""
+    cut = visible(text[: limit + 1])
+    return cut if len(cut) <= limit else f"{cut[: limit - 1]}…"
+
+
+def visible(text: str) -> str:
+    """The text on one line.
 
     What a reader could not see, or what would move what they see (escape sequences,
     marks that turn the direction of writing, halves of characters), is spelled out.
     """
-    cut = text[: limit + 1]
-    if not cut.isprintable():
-        cut = "".join(c if c.isprintable() else _escape(c) for c in cut)
-    return cut if len(cut) <= limit else f"{cut[: limit - 1]}…"
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else _escape(c) for c in text)
 
 
 class Texts:

@@ -19,7 +19,7 @@ from fdlkit.graph.paths import Path, PathKey
 from fdlkit.graph.places import Places
 from fdlkit.graph.references import spell
 from fdlkit.graph.resolve import Resolver
-from fdlkit.view.plain import Texts, shown
+from fdlkit.view.plain import Texts, shown, visible
 
 RowKind = Literal["value", "node", "container", "reference", "default", "unset"]
 EdgeKind = Literal["holds", "reference"]
@@ -556,8 +556,7 @@ def _find_holders(rows: list[list[Row]]) -> list[tuple[int, int] | None]:
 
 
 def _suffix(path: Path) -> str:
-    text = paths.relative(path)
-    return text if text.isprintable() else shown(text, len(text))
+    return visible(paths.relative(path))
 
 
 def _flag(argument: Argument) -> str:

@@ -21,6 +21,7 @@ from fdlkit.graph.model import (
 from fdlkit.graph.paths import Path
 from fdlkit.graph.places import Places
 from fdlkit.graph.resolve import Resolver
+from fdlkit.view.plain import visible
 
 Kind = Literal["node", "leaf", "default", "unset", "reference", "repeat"]
 
@@ -316,7 +317,7 @@ def _pieces(row: Row) -> list[_Piece]:
         pieces.append(("set", f"  ({row.set_by})"))
     if row.is_hit:
         pieces.append(("hit", "  ←"))
-    return pieces
+    return [(style, visible(text)) for style, text in pieces]
 
 
 def _fitted(pieces: list[_Piece], width: int) -> list[_Piece]:

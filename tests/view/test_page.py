@@ -6,11 +6,13 @@ import html
 import json
 import re
 
+import fiddle as fdl
 import hypothesis
 import pytest
 from hypothesis import strategies as st
 
 from fdlkit.graph.model import Graph
+from fdlkit.graph.references import ref
 from fdlkit.graph.snapshot import snapshot
 from fdlkit.view.page import page
 from fdlkit.view.scene import scene
@@ -296,6 +298,18 @@ def test_thousands_of_nodes_are_worked_through(opened, name, nodes):
     tab.press("f")
     tab.press("E")
     assert tab.count(".row") < 100 and chosen(tab) == "<root>"
+
+
+@needs_browser
+def test_lines_that_would_need_too_many_lanes_are_counted_and_not_drawn(opened):
+    chain = fdl.Config(dict, mark=120)
+    for level in reversed(range(120)):  # each follows a value half way up
+        source = ".".join(["next"] * (level // 2) + ["mark"])
+        chain = fdl.Config(dict, mark=level, far=ref(source), next=chain)
+    tab = opened(chain)
+    tab.press("e")
+    assert "long lines not drawn" in tab.text("#counts")
+    assert tab.count(".row") > 0
 
 
 LAID_OUT = """(({boxes, holds, references}) => {

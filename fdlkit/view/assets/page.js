@@ -297,6 +297,9 @@
     drawn.forEach((made) => made.remove());
     drawn.clear();
     drawBoxes();
+    const nodes = boxes.length, lost = placed.routes.filter((route) => !route.d).length;
+    find("counts").textContent = `${nodes.toLocaleString("en")} node${nodes === 1 ? "" : "s"}` +
+      (lost ? ` · ${lost} long line${lost === 1 ? "" : "s"} not drawn` : "");
   }
 
   function svg(name, attributes, text) {
@@ -835,8 +838,6 @@
   follow();
   collectItems();
   openFirst();
-  const nodes = boxes.length;
-  find("counts").textContent = `${nodes.toLocaleString("en")} node${nodes === 1 ? "" : "s"}`;
   scene.groups.slice(0, 12).forEach((name, number) => {
     const entry = element("span"), swatch = svg("svg", { viewBox: "0 0 12 12", class: `t${number % scene.tints}` });
     swatch.append(svg("rect", { class: "swatch", x: 0.5, y: 0.5, width: 11, height: 11, rx: 3 }));
