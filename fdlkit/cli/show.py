@@ -27,8 +27,8 @@ FORMATS = ("tree", "json", "dot", "svg", "png", "mermaid", "html")
 # A page holds longer values than a drawing has room for.
 _PAGE_LIMIT = 400
 
-# From so many boxes on, placing them well takes the drawing program minutes.
-_MANY_BOXES = 1000
+# From so many boxes on, placing them well may take the drawing program a minute.
+_MANY_BOXES = 400
 
 
 def flags() -> VerbFlags:

@@ -162,6 +162,21 @@ def test_a_picture_goes_to_stdout_but_a_png_to_no_terminal(
     assert b"--format=png --out=FILE.png" in capsysbinary.readouterr().err
 
 
+def test_a_picture_of_many_boxes_is_announced(file, tmp_path, monkeypatch, capsys):
+    program = tmp_path / "dot"
+    program.write_text("#!/bin/sh\ncat >/dev/null; echo '<svg/>'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    with file.open("a") as more:
+        more.write("def many():\n    return fdl.Config(dict, all=[base()] + [")
+        more.write("fdl.Config(Model, hidden=n) for n in range(500)])\n")
+    assert main(["show", f"{file}:many", "--format=svg"]) == 0
+    out, err = capsys.readouterr()
+    assert out == "<svg/>\n" and err.startswith("note: 503 boxes take long to draw")
+    assert main(["show", f"{file}:many", "--format=svg", "--depth=0"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_grep_keeps_hits_and_the_way_to_them(file, capsys):
     assert main(["show", f"{file}:base", "--grep=inner.hidden"]) == 0
     assert capsys.readouterr().out == (

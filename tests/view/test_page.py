@@ -28,9 +28,9 @@ from tests.view.scenes import (
 )
 
 
-def paged(config, title="a title"):
+def paged(config, title="a title", depth=None):
     graph = config if isinstance(config, Graph) else snapshot(config)
-    return page(scene(graph, defaults=True, limit=400), title)
+    return page(scene(graph, depth=depth, defaults=True, limit=400), title)
 
 
 def test_a_page_holds_its_scene_and_points_nowhere():
@@ -87,9 +87,9 @@ def tab(tmp_path_factory):
 def opened(tab, tmp_path):
     """Opens the page of a config; the browser must have had no complaint about it."""
 
-    def open_page(config):
+    def open_page(config, depth=None):
         path = tmp_path / "page.html"
-        path.write_text(paged(config), encoding="utf-8")
+        path.write_text(paged(config, depth=depth), encoding="utf-8")
         tab.open(path)
         tab.frame()
         return tab
@@ -117,6 +117,28 @@ def test_tree_and_graph_are_there(opened):
     assert tab.count("#boxes .box") == 7
     assert tab.count("#boxes .box.shared") == 2
     assert tab.count(".edge.reference") == 2
+
+
+@needs_browser
+def test_what_the_depth_hides_is_counted(opened):
+    tab = opened(small(), depth=1)
+    assert tab.count("#boxes .box") == 6
+    assert any(row.endswith("&1Mlp …1 node") for row in rows(tab))
+    assert any(row.endswith("*1Mlp …") for row in rows(tab))
+    tab.press("/")
+    tab.type("model.embed")
+    tab.press("Enter")
+    tab.press("Escape")
+    tab.press("n")
+    assert chosen(tab) == "model.block"
+
+
+@needs_browser
+def test_an_address_can_end_in_a_path(opened, tmp_path):
+    tab = opened(small())
+    tab.run("location.hash = \"#parts['pair'][0]\"")
+    tab.wait("document.querySelector('#path').textContent.endsWith('[0]')")
+    assert chosen(tab) == "parts['pair'][0]"
 
 
 @needs_browser

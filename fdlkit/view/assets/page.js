@@ -22,6 +22,7 @@
   const items = [];
   const itemAt = new Map();          // "box:row" to the number of an item
   const places = boxes.map(() => []); // the items that lead to a box
+  const marked = new Map();          // the number of what is shared to its items
   const followers = new Map();       // "box:row" to the items that follow it
   const sources = new Map();         // "box:row" to ["box:row"] that decide it
 
@@ -39,6 +40,10 @@
       leads: leads === undefined ? -1 : leads, isFirst, path: null, text: null,
     });
     itemAt.set(`${box}:${row}`, number);
+    if (of && of.mark) {
+      if (!marked.has(of.mark)) marked.set(of.mark, []);
+      marked.get(of.mark).push(number);
+    }
     if (leads !== undefined) places[leads].push(number);
     return number;
   }
@@ -179,7 +184,7 @@
     if (of.annotation && of.annotation !== of.text) made.append(piece("type", `: ${of.annotation}`));
     if (of.kind !== "unset") made.append(element("span", "quiet", " = "));
     if (of.mark) {
-      const mark = element("button", "mark", `${item.isFirst ? "&" : "*"}${of.mark}`);
+      const mark = element("button", "mark", `${marked.get(of.mark)[0] === item.number ? "&" : "*"}${of.mark}`);
       mark.title = "To the next place of this node (n)";
       mark.tabIndex = -1;
       made.append(mark);
@@ -443,7 +448,7 @@
   }
 
   function fit() {
-    const w = graph.clientWidth, h = graph.clientHeight;
+    const w = graph.clientWidth, h = graph.clientHeight - 36;  // above legend and buttons
     const scale = Math.min(1, (w - 40) / (placed.width || 1), (h - 40) / (placed.height || 1));
     state.scale = Math.max(0.02, scale);
     state.x = Math.max(20, (w - placed.width * state.scale) / 2);
@@ -576,8 +581,8 @@
 
   function nextPlace() {
     const item = items[state.chosen];
-    if (item.leads < 0 || places[item.leads].length < 2) return say("this is in one place only");
-    const all = places[item.leads];
+    if (!item.of || !item.of.mark) return say("this is in one place only");
+    const all = marked.get(item.of.mark);
     choose(all[(all.indexOf(item.number) + 1) % all.length]);
   }
 
@@ -641,7 +646,7 @@
       button.dataset.to = number;
       return button;
     });
-    const others = box ? places[item.leads] : [];
+    const others = of && of.mark ? marked.get(of.mark) : [];
     if (others.length > 1) line(`shared by ${others.length} places:`, ...buttons(others));
     const to = sources.get(keyOf(item));
     if (to) line("follows", ...buttons(to.map((key) => itemAt.get(key))));
