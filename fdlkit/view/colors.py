@@ -1,8 +1,8 @@
 """The colours of drawings, light and dark.
 
 Nothing is told by a colour alone: groups are written out, references are dashed, what
-is shared has a heavy frame and a number. Tints of groups differ in lightness as well as
-in hue, so that neighbours can be told apart in greyscale.
+is shared has a heavy frame and a number. Tints are light and dark by turns, so that in
+greyscale a group can still be told from the next one.
 """
 
 from __future__ import annotations
@@ -23,30 +23,31 @@ class Tint:
     line: str
 
 
-# Text on every fill has a contrast of 7 to 1 or more.
+# Titles have a contrast of 7 to 1 or more on every fill, small text of 4.5 to 1.
 LIGHT = (
-    Tint("#dbe9fb", "#5b83b8"),
-    Tint("#f7dfc3", "#a8763a"),
-    Tint("#d3efd9", "#4b8f5d"),
-    Tint("#e9defa", "#8066b0"),
-    Tint("#fbe3ea", "#b06079"),
-    Tint("#d2ecee", "#3f8a92"),
-    Tint("#f3ecc0", "#8f7f2c"),
+    Tint("#dfecfc", "#5b83b8"),
+    Tint("#f5d0a0", "#9a6a2f"),
+    Tint("#d9f3df", "#4b8f5d"),
+    Tint("#cdbdf0", "#7159a6"),
+    Tint("#fde6ec", "#b06079"),
+    Tint("#a9d8dc", "#357c84"),
+    Tint("#f8f2c8", "#8f7f2c"),
 )
 DARK = (
-    Tint("#1d3350", "#6f9fd8"),
-    Tint("#4a3114", "#c9924f"),
-    Tint("#1b3d25", "#67b07b"),
-    Tint("#3a2a5c", "#a58bd6"),
-    Tint("#4d2230", "#d17f99"),
-    Tint("#15393d", "#5cb0b8"),
-    Tint("#3d370f", "#b8a542"),
+    Tint("#1a2f4a", "#6f9fd8"),
+    Tint("#66451c", "#d09a5a"),
+    Tint("#16361f", "#67b07b"),
+    Tint("#4f3c7d", "#a991dc"),
+    Tint("#44202c", "#d17f99"),
+    Tint("#205157", "#66bac2"),
+    Tint("#38320e", "#b8a542"),
 )
 NO_GROUP = Tint("#eceff2", "#7d8590")
 NO_GROUP_DARK = Tint("#262c34", "#7d8590")
 
 TEXT = "#1f2328"
 QUIET = "#59636e"
+SMALL = "#3f4852"  # in the header of a box
 EDGE = "#59636e"
 REFERENCE = "#6f42c1"
 OVERRIDE = "#9a3412"

@@ -79,7 +79,7 @@ def _label(scene: Scene, box: Box) -> str:
     tint = colors.tint(box.group)
     title = f"<B>{_text(box.title)}</B>"
     if box.mark:
-        title += f'  <FONT COLOR="{colors.QUIET}">&amp;{box.mark}</FONT>'
+        title += f'  <FONT COLOR="{colors.SMALL}">&amp;{box.mark}</FONT>'
     group = "" if box.group is None else scene.groups[box.group].name
     under = [group] if group else []
     if box.mark:
@@ -87,7 +87,7 @@ def _label(scene: Scene, box: Box) -> str:
     if under:
         size = '<FONT POINT-SIZE="8" COLOR="{}">{}</FONT>'
         title += '<BR ALIGN="LEFT"/>' + size.format(
-            colors.QUIET, _text(" · ".join(under))
+            colors.SMALL, _text(" · ".join(under))
         )
     title += '<BR ALIGN="LEFT"/>'
     lines = [
