@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fdlkit.graph import texts
-from fdlkit.graph.model import Graph, Leaf, Link, Value
+from fdlkit.graph.model import Graph, Leaf, Link, Origin, Value
 
 # A container of more elements than this, all levels counted, is told by its size.
 _MAX_ELEMENTS = 64
@@ -24,6 +24,13 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else _escape(c) for c in text)
+
+
+def flag(origin: Origin | None) -> str:
+    """The flag that wrote a value, `--fdl_set`; empty if it was none."""
+    if origin is None or origin.line or not origin.file.startswith("--"):
+        return ""
+    return visible(origin.file.partition("=")[0])
 
 
 class Texts:

@@ -19,7 +19,7 @@ from fdlkit.graph.paths import Path, PathKey
 from fdlkit.graph.places import Places
 from fdlkit.graph.references import spell
 from fdlkit.graph.resolve import Resolver
-from fdlkit.view.plain import Texts, shown, visible
+from fdlkit.view.plain import Texts, flag, shown, visible
 
 RowKind = Literal["value", "node", "container", "reference", "default", "unset"]
 EdgeKind = Literal["holds", "reference"]
@@ -432,7 +432,7 @@ class _Painter:
             kind="value",
             annotation=shown(argument.annotation, self._limit),
             tags=tuple(shown(tag.short, self._limit) for tag in argument.tags),
-            set_by=_flag(argument),
+            set_by=flag(argument.origin),
             origin=self._origin(argument),
         )
         value = argument.value
@@ -557,10 +557,3 @@ def _find_holders(rows: list[list[Row]]) -> list[tuple[int, int] | None]:
 
 def _suffix(path: Path) -> str:
     return visible(paths.relative(path))
-
-
-def _flag(argument: Argument) -> str:
-    """The flag that wrote a value: what wrote it is no file."""
-    if argument.origin is None or argument.origin.line:
-        return ""
-    return shown(argument.origin.file.partition("=")[0], 40)

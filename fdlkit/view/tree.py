@@ -21,7 +21,7 @@ from fdlkit.graph.model import (
 from fdlkit.graph.paths import Path
 from fdlkit.graph.places import Places
 from fdlkit.graph.resolve import Resolver
-from fdlkit.view.plain import visible
+from fdlkit.view.plain import flag, visible
 
 Kind = Literal["node", "leaf", "default", "unset", "reference", "repeat"]
 
@@ -207,7 +207,7 @@ class _Tree:
             tags=tuple(tag.short for tag in argument.tags) if argument else (),
             kind=kind,
             is_cut=is_cut,
-            set_by=_flag(argument),
+            set_by=flag(argument.origin) if argument else "",
         )
         return row, expanded
 
@@ -341,13 +341,6 @@ def _length(pieces: list[_Piece]) -> int:
 def _key(argument: Argument) -> str:
     key = argument.key
     return key if isinstance(key, str) else paths.bracket(key)
-
-
-def _flag(argument: Argument | None) -> str:
-    """The flag that wrote the value: what wrote it is no file."""
-    if argument is None or argument.origin is None or argument.origin.line:
-        return ""
-    return argument.origin.file.partition("=")[0]
 
 
 def _annotation(argument: Argument | None, value: str) -> str:
