@@ -390,7 +390,7 @@ def drawings(draw):
 
 
 @needs_browser
-@hypothesis.settings(max_examples=60, deadline=None)
+@hypothesis.settings(max_examples=60)
 @hypothesis.given(drawings())
 def test_no_box_covers_another_and_no_edge_runs_through_one(layout_tab, drawing):
     made = layout_tab.run(f"{LAID_OUT}({json.dumps(drawing)})")
