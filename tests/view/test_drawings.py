@@ -20,7 +20,7 @@ from fdlkit.view.scene import scene
 from tests.graph.configs import configs
 from tests.view.scenes import ESCAPE, TURN, hostile, large, small
 
-GOLDEN = pathlib.Path(__file__).parent / "golden"
+DRAWN = pathlib.Path(__file__).parent / "drawn"
 
 
 @pytest.mark.parametrize("depth", [None, 1])
@@ -28,7 +28,7 @@ GOLDEN = pathlib.Path(__file__).parent / "golden"
 def test_a_drawing_is_as_in_the_golden_file(language, ending, depth):
     name = f"small{'' if depth is None else f'_{depth}'}.{ending}"
     text = language(scene(snapshot(small()), depth=depth))
-    assert text == (GOLDEN / name).read_text(encoding="utf-8")
+    assert text == (DRAWN / name).read_text(encoding="utf-8")
 
 
 @hypothesis.given(configs())
