@@ -32,7 +32,7 @@ HUGE_PAGES := GLIBC_TUNABLES=glibc.malloc.hugetlb=1
 DEMO := experiments/lm.py:base --workdir=runs/demo
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow golden format lock readme wheel clean
+.PHONY: help setup demo test test-slow golden format lock readme pictures wheel clean
 .PHONY: lint lint-format lint-style lint-types lint-imports
 
 help: ## list what can be made
@@ -102,6 +102,9 @@ lock: ## make the lock files again (needs uv; LOCK_ARGS=--upgrade takes newer re
 
 readme: setup ## run the commands that README.md shows and put in what they print
 	$(BIN)/python tools/readme.py
+
+pictures: setup ## draw the pictures of docs/pictures.md again
+	$(BIN)/python tools/pictures.py
 
 wheel: setup ## build the wheel and the source archive into dist/
 	$(BIN)/python -m build --no-isolation --outdir dist .

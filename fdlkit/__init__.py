@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fdlkit.serialize.reading import read as read
     from fdlkit.serialize.writing import dumps as dumps
     from fdlkit.targets.loading import load as load
+    from fdlkit.view.notebook import display as display
 
     __version__: str
 
@@ -31,6 +32,7 @@ _HOMES = {
     "apply": "fdlkit.diff.applying",
     "build": "fdlkit.graph.build",
     "diff": "fdlkit.diff.compare",
+    "display": "fdlkit.view.notebook",
     "dumps": "fdlkit.serialize.writing",
     "equal": "fdlkit.graph.equality",
     "explain": "fdlkit.overrides.explain",
@@ -48,6 +50,7 @@ __all__ = [
     "apply",
     "build",
     "diff",
+    "display",
     "dumps",
     "equal",
     "explain",

@@ -1,7 +1,7 @@
 """Makes the lock files: every package that fdlkit needs, exact and with hashes.
 
 One file a Python minor, because the newest JAX differs between them. A lock holds
-what fdlkit needs to run and, by the `dev` extra, what working on it needs, for every
+what fdlkit needs to run and, by its extras, all that it and its tests use, for every
 platform (environment markers tell them apart). It holds no address to download from:
 where packages come from is for each machine's own settings to say.
 
@@ -25,7 +25,7 @@ MINORS = ("3.11", "3.12", "3.13")
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 HEADER = """\
-# fdlkit with its `dev` extra on Python {minor}, exact and with hashes.
+# fdlkit with all its extras on Python {minor}, exact and with hashes.
 # Made by `make lock` (tools/lock.py) from pyproject.toml; do not edit.
 """
 

@@ -7,8 +7,10 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from fdlkit.cli import output
 from fdlkit.cli.flags import Parsed, VerbFlags
-from fdlkit.cli.terminal import answer, define_color, line_width, use_color
+from fdlkit.cli.streams import only_the_answer
+from fdlkit.cli.terminal import define_color, line_width, use_color
 from fdlkit.errors import UserError
 
 if TYPE_CHECKING:
@@ -68,6 +70,8 @@ def run(parsed: Parsed) -> int:
     from fdlkit.diff import text, writing
     from fdlkit.diff.compare import diff
 
+    out = parsed.values["out"]
+    output.check(out)
     a_parsed = dataclasses.replace(parsed, changes=parsed.a_changes)
     a = _load("A", parsed.positional[0], a_parsed)
     b = _load("B", parsed.positional[1], parsed)
@@ -75,7 +79,6 @@ def run(parsed: Parsed) -> int:
     effects = None
     if changes and parsed.values["effects"] == "true":
         effects = _effects(a, b)
-    out = parsed.values["out"]
     if parsed.values["format"] == "json":
         told = effects and {
             "old": dataclasses.asdict(effects[0]),
@@ -92,7 +95,7 @@ def run(parsed: Parsed) -> int:
         )
     if effects is not None and parsed.values["format"] == "text":
         said = f"{said}{table(*effects)}"
-    answer(said.rstrip("\n"), out)
+    output.write(f"{said.rstrip()}\n", out)
     return DIFFERENT if changes and not parsed.values["exit_zero"] else 0
 
 
@@ -136,7 +139,8 @@ def _load(name: str, target: str, parsed: Parsed) -> _Side:
     from fdlkit.graph.snapshot import snapshot
 
     cfg = load_overridden(target, parsed).cfg
-    return _Side(name, target, parsed, snapshot(cfg), cfg)
+    with only_the_answer():  # defaults are made by the user's own code
+        return _Side(name, target, parsed, snapshot(cfg), cfg)
 
 
 def _effects(a: _Side, b: _Side) -> tuple[Effects, Effects] | None:
@@ -151,7 +155,8 @@ def _effects(a: _Side, b: _Side) -> tuple[Effects, Effects] | None:
     found = []
     for side in (a, b):
         try:
-            found.append(_effects_of(side))
+            with only_the_answer():
+                found.append(_effects_of(side))
         except UserError as error:
             why = "; ".join(line.strip() for line in error.lines[:2])
             print(f"note: no effects, because of {side.name}: {why}", file=sys.stderr)

@@ -1,17 +1,21 @@
-"""`fdlkit show TARGET`: a config as a tree or JSON; of a bare file, what is in it."""
+"""`fdlkit show TARGET`: a config as a tree, a drawing, a page or JSON; of a bare file,
+what is in it.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import pathlib
+import re
 import sys
 from typing import TYPE_CHECKING
 
 from fdlkit import printable
+from fdlkit.cli import output
 from fdlkit.cli.flags import Parsed, VerbFlags
 from fdlkit.cli.streams import only_the_answer
-from fdlkit.cli.terminal import answer, define_color, line_width, use_color
+from fdlkit.cli.terminal import define_color, line_width, use_color
 from fdlkit.errors import UserError
 
 if TYPE_CHECKING:
@@ -19,14 +23,24 @@ if TYPE_CHECKING:
     from fdlkit.targets.listing import Entry
 
 LISTING_SCHEMA = "fdlkit.configs/1"
+FORMATS = ("tree", "json", "dot", "svg", "png", "mermaid", "html")
+
+# A page holds longer values than a drawing has room for.
+_PAGE_LIMIT = 400
+
+# From so many boxes on, placing them well may take the drawing program a minute.
+_MANY_BOXES = 400
 
 
 def flags() -> VerbFlags:
     """The flags of the verb."""
     flags = VerbFlags("show", "TARGET")
-    flags.choice("format", "tree", "what is written", choices=("tree", "json"))
+    flags.choice("format", "tree", "what is written", choices=FORMATS)
     flags.string("out", None, "write to a file instead of stdout", metavar="FILE")
     flags.integer("depth", None, "show N levels of nodes", metavar="N")
+    flags.string(
+        "grep", None, "of the tree, what matches and the way to it", metavar="RE"
+    )
     flags.boolean("where", "say at the end of each line who wrote the value")
     define_color(flags)
     return flags
@@ -35,28 +49,65 @@ def flags() -> VerbFlags:
 def run(parsed: Parsed) -> int:
     """Shows the target; 0."""
     target = flags().one(parsed)
-    _refuse_where(target, parsed)
-    text = (
-        _listing(target, parsed) if target.endswith(".py") else _config(target, parsed)
-    )
-    answer(text, parsed.values["out"])
+    out, kind = parsed.values["out"], parsed.values["format"]
+    output.check(out)
+    _check_together(target, parsed)
+    if kind == "png" and out is None and sys.stdout.isatty():
+        raise UserError(
+            "a png is nothing for a terminal",
+            f"  fdlkit show {target} --format=png --out=FILE.png",
+        )
+    if target.endswith(".py"):
+        answer: str | bytes = f"{_listing(target, parsed)}\n"
+    else:
+        answer = _config(target, parsed)
+    output.write(answer, out)
     return 0
 
 
-def _refuse_where(target: str, parsed: Parsed) -> None:
-    """Only a tree has lines that an origin can stand at."""
-    if not parsed.values["where"]:
-        return
-    if target.endswith(".py"):
+def _check_together(target: str, parsed: Parsed) -> None:
+    """Refuses flags that would do nothing together."""
+    kind = parsed.values["format"]
+    if parsed.values["where"] and target.endswith(".py"):
         raise UserError(
             f"'{target}' names a file, and --where is for a config of it",
             f"  fdlkit show {target}    lists its configs",
         )
-    if parsed.values["format"] == "json":
+    if parsed.values["where"] and kind != "tree":
         raise UserError(
-            "--where is for --format=tree: a config's JSON keeps no history",
+            f"--where is for --format=tree, and this is --format={kind}",
             f"  fdlkit explain {target} PATH --format=json    tells it of one value",
         )
+    if parsed.values["grep"] is not None:
+        if kind != "tree" or target.endswith(".py"):
+            raise UserError("--grep is for the tree of a config", *_instead(kind))
+        _pattern(parsed.values["grep"])
+    if parsed.values["depth"] is not None and kind == "json":
+        raise UserError("--depth is for what is drawn: JSON holds the whole config")
+    if target.endswith(".py") and kind not in ("tree", "json"):
+        raise UserError(
+            f"--format={kind} is for a config, and '{target}' names a file",
+            f"  fdlkit show {target}    lists its configs",
+        )
+
+
+def _instead(kind: str) -> list[str]:
+    return (
+        ["  a page of --format=html has a search of its own"] if kind == "html" else []
+    )
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        at = error.pos or 0
+        raise UserError(
+            f"--grep takes a regular expression, and this is none: {error.msg}",
+            f"  --grep={text}",
+            f"  {' ' * (len('--grep=') + at)}^",
+            "  a character that means itself is written with a backslash: \\[ \\( \\*",
+        ) from error
 
 
 def _listing(target: str, parsed: Parsed) -> str:
@@ -98,12 +149,17 @@ def _call(entry: Entry) -> str:
     return f"{entry.name}({entry.parameters})" if entry.parameters else entry.name
 
 
-def _config(target: str, parsed: Parsed) -> str:
+def _config(target: str, parsed: Parsed) -> str | bytes:
     from fdlkit.cli.targets import load_overridden
     from fdlkit.graph.snapshot import snapshot
     from fdlkit.serialize.writing import dumps
     from fdlkit.targets import loading
 
+    kind = parsed.values["format"]
+    if kind in ("svg", "png"):
+        from fdlkit.view import picture
+
+        program = picture.find_program()  # refused before the config is made
     # A JSON file is shown by its names alone; only overrides need what they name.
     graph: Graph | None = None
     if not parsed.changes:
@@ -114,20 +170,62 @@ def _config(target: str, parsed: Parsed) -> str:
         cfg = load_overridden(target, parsed).cfg
         with only_the_answer():  # defaults are made by the user's own code
             graph = snapshot(cfg)
-    if parsed.values["format"] == "json":
+    if kind == "json":
         with only_the_answer():
-            return dumps(cfg).rstrip("\n")
-    from fdlkit.view import tree
+            return dumps(cfg)
+    if kind == "tree":
+        return _tree(graph, parsed, keeps_history=cfg is not graph)
+    if kind in ("svg", "png"):
+        return picture.draw(_drawing(graph, parsed), kind=kind, program=program)
+    return _drawing(graph, parsed)
+
+
+def _tree(graph: Graph, parsed: Parsed, *, keeps_history: bool) -> str:
+    from fdlkit.view import grep, tree
 
     where = parsed.values["where"]
-    if where and cfg is graph:
+    if where and not keeps_history:
+        target = parsed.positional[0]
         print(f"note: {target} keeps no history of its values", file=sys.stderr)
     rows = tree.tree(graph, depth=parsed.values["depth"])
+    if parsed.values["grep"] is not None:
+        found = grep.grep(rows, _pattern(parsed.values["grep"]))
+        if not found:
+            print(
+                f"note: nothing matches --grep={parsed.values['grep']}", file=sys.stderr
+            )
+        rows = found
     if parsed.values["out"] is not None:
-        return tree.render(rows, where=where).rstrip("\n")
+        return tree.render(rows, where=where)
     return tree.render(
         rows,
         where=where,
         color=use_color(parsed.values["color"], sys.stdout, os.environ),
         width=line_width(sys.stdout, os.environ),
-    ).rstrip("\n")
+    )
+
+
+def _drawing(graph: Graph, parsed: Parsed) -> str:
+    from fdlkit.view import scene
+
+    kind, depth = parsed.values["format"], parsed.values["depth"]
+    if kind == "html":
+        from fdlkit.view import page
+
+        title = parsed.positional[0]
+        whole = scene.scene(graph, depth=depth, defaults=True, limit=_PAGE_LIMIT)
+        return page.page(whole, title)
+    drawn = scene.scene(graph, depth=depth)
+    if kind == "mermaid":
+        from fdlkit.view import mermaid
+
+        return mermaid.mermaid(drawn)
+    from fdlkit.view import dot
+
+    if kind != "dot" and len(drawn.boxes) > _MANY_BOXES:
+        print(
+            f"note: {len(drawn.boxes):,} boxes take long to draw; "
+            "--depth=N draws fewer, --format=html needs no drawing",
+            file=sys.stderr,
+        )
+    return dot.dot(drawn, font=dot.PIXEL_FONT if kind == "png" else dot.FONT)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pathlib
 import shutil
 from collections.abc import Mapping
 from typing import TextIO
 
 from fdlkit.cli.flags import VerbFlags
-from fdlkit.errors import UserError
 
 
 def define_color(flags: VerbFlags) -> None:
@@ -40,19 +38,3 @@ def line_width(stream: TextIO, environment: Mapping[str, str]) -> int | None:
     if not stream.isatty() and not environment.get("COLUMNS"):
         return None
     return shutil.get_terminal_size().columns
-
-
-def answer(text: str, out: str | None) -> None:
-    """Prints the answer, or writes it to a file.
-
-    Raises:
-      UserError: The file cannot be written.
-    """
-    if out is None:
-        print(text)
-        return
-    path = pathlib.Path(out)
-    try:
-        path.write_text(f"{text}\n", encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror}") from error

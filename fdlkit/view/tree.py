@@ -20,6 +20,7 @@ from fdlkit.graph.model import (
 )
 from fdlkit.graph.places import Places
 from fdlkit.graph.resolve import Resolver
+from fdlkit.view.plain import flag
 
 Kind = Literal["node", "leaf", "default", "unset", "reference", "repeat", "built"]
 
@@ -49,6 +50,8 @@ class Row:
       is_cut: Whether the depth limit hides what is below.
       origin: Who wrote the value, as seen from the current folder; of a node in a
         container, who made it. Empty if it is not known, or nothing is set.
+      set_by: The flag that set the value (`--fdl_set`); empty if none did.
+      is_hit: Whether it is one of those that were looked for.
     """
 
     path: str
@@ -62,6 +65,8 @@ class Row:
     kind: Kind
     is_cut: bool
     origin: str = ""
+    set_by: str = ""
+    is_hit: bool = False
 
 
 def tree(graph: Graph, *, depth: int | None = None, defaults: bool = True) -> list[Row]:
@@ -93,6 +98,8 @@ def render(
       where: Whether to say at the end of a line who wrote the value.
     """
     rows = list(rows)
+    if where:  # which says it all
+        rows = [dataclasses.replace(row, set_by="") for row in rows]
     lines = []
     told = [_origin(row, width) if where else "" for row in rows]
     column = _origin_column(rows, told, width)
@@ -109,6 +116,12 @@ def render(
         )
         lines.append("".join(styled))
     return "\n".join(lines) + "\n" if lines else ""
+
+
+def line(row: Row) -> str:
+    """A row as it is shown, without the lines that lead to it."""
+    bare = dataclasses.replace(row, guides="", is_hit=False)
+    return "".join(text for _, text in _pieces(bare))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -217,6 +230,7 @@ class _Tree:
             kind=kind,
             is_cut=is_cut,
             origin=self._origin(argument, value),
+            set_by=flag(argument.origin) if argument else "",
         )
         return row, expanded
 
@@ -290,7 +304,15 @@ class _Tree:
 # A piece of a line: a style, and a text.
 _Piece = tuple[str, str]
 
-_STYLES = {"dim": "2", "name": "1", "mark": "33", "reference": "36", "tag": "35"}
+_STYLES = {
+    "dim": "2",
+    "name": "1",
+    "mark": "33",
+    "reference": "36",
+    "tag": "35",
+    "set": "1;32",
+    "hit": "1;31",
+}
 
 
 def _pieces(row: Row) -> list[_Piece]:
@@ -307,6 +329,8 @@ def _pieces(row: Row) -> list[_Piece]:
     style = {"node": "name", "reference": "reference", "leaf": "", "built": ""}.get(
         row.kind, "dim"
     )
+    if row.set_by:
+        style = "set"
     if row.value:
         pieces.append((style, row.value))
     if row.result:
@@ -320,6 +344,10 @@ def _pieces(row: Row) -> list[_Piece]:
     if row.kind == "built":
         pieces.append(("mark", "  (a built object)"))
     pieces += [("tag", f" #{tag}") for tag in row.tags]
+    if row.set_by:
+        pieces.append(("set", f"  ({row.set_by})"))
+    if row.is_hit:
+        pieces.append(("hit", "  ←"))
     return [(style, printable.clean(text)) for style, text in pieces]
 
 

@@ -112,6 +112,103 @@ def test_a_file_that_cannot_be_written_is_told(file, capsys):
     assert "cannot write /no/such/folder/x" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("kind", "begins"),
+    [("dot", "digraph {"), ("mermaid", "%%{init: "), ("html", "<!DOCTYPE html>")],
+)
+def test_a_config_can_be_drawn_as_text(kind, begins, file, tmp_path, capsys):
+    assert main(["show", f"{file}:base", f"--format={kind}", "--depth=0"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith(begins) and printed.endswith("\n")
+    out = tmp_path / "drawn"
+    assert (
+        main(["show", f"{file}:base", f"--format={kind}", "--depth=0", f"--out={out}"])
+        == 0
+    )
+    assert out.read_text(encoding="utf-8") == printed
+
+
+def test_a_drawing_shows_what_an_override_made(file, capsys):
+    assert (
+        main(["show", f"{file}:base", "--format=mermaid", "--fdl_set=hidden=99"]) == 0
+    )
+    assert "hidden = 99 (--fdl_set)" in capsys.readouterr().out
+
+
+def test_a_picture_without_a_program_is_refused_before_anything_runs(
+    file, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+    out = tmp_path / "x.svg"
+    assert main(["show", f"{file}:base", "--format=svg", f"--out={out}"]) == 2
+    err = capsys.readouterr().err.splitlines()
+    assert err[0].startswith("error: svg and png are drawn by Graphviz's dot")
+    assert "fdlkit[viz]" in err[1] and "graphviz" in err[1] and len(err) == 2
+    assert not out.exists()
+
+
+def test_a_picture_goes_to_stdout_but_a_png_to_no_terminal(
+    file, tmp_path, monkeypatch, capsysbinary
+):
+    program = tmp_path / "dot"
+    program.write_text("#!/bin/sh\ncat >/dev/null; printf '\\211PNG'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    assert main(["show", f"{file}:base", "--format=png"]) == 0
+    assert capsysbinary.readouterr().out == b"\x89PNG"
+    monkeypatch.setattr("sys.stdout", Terminal())
+    assert main(["show", f"{file}:base", "--format=png"]) == 2
+    assert b"--format=png --out=FILE.png" in capsysbinary.readouterr().err
+
+
+def test_a_picture_of_many_boxes_is_announced(file, tmp_path, monkeypatch, capsys):
+    program = tmp_path / "dot"
+    program.write_text("#!/bin/sh\ncat >/dev/null; echo '<svg/>'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    with file.open("a") as more:
+        more.write("def many():\n    return fdl.Config(dict, all=[base()] + [")
+        more.write("fdl.Config(Model, hidden=n) for n in range(500)])\n")
+    assert main(["show", f"{file}:many", "--format=svg"]) == 0
+    out, err = capsys.readouterr()
+    assert out == "<svg/>\n" and err.startswith("note: 503 boxes take long to draw")
+    assert main(["show", f"{file}:many", "--format=svg", "--depth=0"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_grep_keeps_hits_and_the_way_to_them(file, capsys):
+    assert main(["show", f"{file}:base", "--grep=inner.hidden"]) == 0
+    assert capsys.readouterr().out == (
+        "Model\n└─ inner: Model | None = Model\n   └─ hidden: int = 7  ←\n"
+    )
+
+
+def test_grep_that_finds_nothing_says_so(file, capsys):
+    assert main(["show", f"{file}:base", "--grep=nowhere"]) == 0
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", "note: nothing matches --grep=nowhere\n")
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--grep=[a"], "--grep takes a regular expression"),
+        (["--grep=a", "--format=html"], "--grep is for the tree"),
+        (["--depth=1", "--format=json"], "--depth is for what is drawn"),
+    ],
+)
+def test_flags_that_would_do_nothing_are_refused(flags, said, file, capsys):
+    assert main(["show", f"{file}:base", *flags]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and said in err
+
+
+def test_a_file_is_no_drawing(file, capsys):
+    assert main(["show", str(file), "--format=svg"]) == 2
+    assert "--format=svg is for a config" in capsys.readouterr().err
+
+
 def test_json_is_shown_by_its_names_alone(file, tmp_path, capsys):
     kept = tmp_path / "kept.json"
     assert main(["show", f"{file}:base", "--format=json", f"--out={kept}"]) == 0

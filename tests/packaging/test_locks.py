@@ -18,6 +18,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 DEPENDENCIES = [
     *map(Requirement, PROJECT["dependencies"]),
     *map(Requirement, PROJECT["optional-dependencies"]["dev"]),
+    *map(Requirement, PROJECT["optional-dependencies"]["viz"]),
 ]
 
 

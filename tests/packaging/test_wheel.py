@@ -13,6 +13,8 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LOCK = ROOT / "requirements" / "lock-{}.{}.txt".format(*sys.version_info[:2])
 
+ASSETS = pathlib.Path("fdlkit/view/assets")
+
 
 def run(*command, cwd):
     """Runs a command and returns what it wrote to stdout."""
@@ -52,7 +54,8 @@ def test_the_wheel_holds_every_module_of_the_package_and_nothing_else(wheel):
     modules = {str(path.relative_to(ROOT)) for path in (ROOT / "fdlkit").rglob("*.py")}
     data = {name for name in names if not name.endswith(".py")}
     assert modules == names - data
-    assert "fdlkit/py.typed" in data
+    assets = {str(path.relative_to(ROOT)) for path in (ROOT / ASSETS).iterdir()}
+    assert data == {"fdlkit/py.typed", *assets}
     assert all(name.startswith("fdlkit/") for name in data)
 
 

@@ -161,6 +161,18 @@ def test_depth_and_diamonds_cost_their_node_count():
     assert len(tree(snapshot(diamond), defaults=False)) == 61
 
 
+class Loud:
+    def __repr__(self):
+        return "\x1b[31mloud\N{RIGHT-TO-LEFT OVERRIDE}"
+
+
+def test_nothing_in_a_config_reaches_the_terminal_as_a_command():
+    config = fdl.Config(dict, **{"\x1b[2J": 1}, loud=Loud())
+    assert render(tree(snapshot(config))) == (
+        "dict\n├─ \\x1b[2J = 1\n└─ loud = \\x1b[31mloud\\u202e\n"
+    )
+
+
 def test_a_plain_value_is_a_row():
     assert render(tree(snapshot(3))) == "3\n"
     assert render(tree(snapshot([]))) == "[]\n"

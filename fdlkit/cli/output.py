@@ -1,0 +1,76 @@
+"""Where an answer goes: stdout, or a file that is written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import secrets
+import sys
+
+from fdlkit.errors import UserError
+
+
+def write(answer: str | bytes, out: str | None) -> None:
+    """Writes an answer to the file `out`, or to stdout if that is None.
+
+    Raises:
+      UserError: The file cannot be written. What was there before is there still.
+    """
+    data = answer
+    if isinstance(data, str):
+        # Half a pair of surrogates is no UTF-8; its escape is what JSON has for it.
+        data = data.encode("utf-8", "backslashreplace")
+    if out is None:
+        if isinstance(answer, str):
+            sys.stdout.write(answer)
+        else:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(answer)
+            sys.stdout.buffer.flush()
+        return
+    path = pathlib.Path(out).expanduser()
+    try:
+        check(out)
+        # A pipe or a device (`--out=/dev/stdout`) is no file that could be replaced.
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)
+        else:
+            _replace(path.resolve(), data)
+    except OSError as error:
+        raise UserError(f"cannot write {out}: {error.strerror}") from error
+
+
+def check(out: str | None) -> None:
+    """Refuses what cannot be a file, before any work is done for it.
+
+    Raises:
+      UserError: The file's folder does not exist, or the file is a folder.
+    """
+    if out is None:
+        return
+    path = pathlib.Path(out).expanduser()
+    if path.is_dir():
+        raise UserError(f"cannot write {out}: it is a folder")
+    if not path.parent.is_dir():
+        raise UserError(
+            f"cannot write {out}: there is no folder {path.parent}",
+            f"  to make it: mkdir -p {path.parent}",
+        )
+
+
+def _replace(path: pathlib.Path, data: bytes) -> None:
+    """Writes beside the file, then puts that in its place: a kill leaves no half."""
+    beside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}")
+    try:
+        with beside.open("xb") as file:
+            if path.exists():
+                os.chmod(beside, path.stat().st_mode & 0o777)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+        raise

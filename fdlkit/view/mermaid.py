@@ -1,0 +1,106 @@
+"""A scene in the language of Mermaid, which many pages draw by themselves."""
+
+from __future__ import annotations
+
+from fdlkit.view import colors
+from fdlkit.view.scene import Box, Edge, Row, Scene
+
+# Mermaid takes a text apart at these before it shows it, also between quotes.
+_SPECIAL = frozenset('#&<>"`\\;|{}')
+
+
+# Mermaid would break lines that are longer than its own 200 pixels.
+_SETTINGS = '%%{init: {"flowchart": {"wrappingWidth": 480}}}%%'
+
+
+def mermaid(scene: Scene) -> str:
+    """The text of a flow chart, a box a node, its values in it.
+
+    Groups are named in their boxes: as boxes around boxes Mermaid would lay them out
+    so that edges run through what is between them.
+    """
+    lines = [_SETTINGS, "flowchart LR"]
+    for index, box in enumerate(scene.boxes):
+        lines.append(f"  {_box(scene, index, box)}")
+    lines += [f"  {_edge(scene, edge)}" for edge in scene.edges]
+    lines += _styles(scene)
+    return "\n".join(lines) + "\n"
+
+
+def _box(scene: Scene, index: int, box: Box) -> str:
+    under = [] if box.group is None else [scene.groups[box.group].name]
+    if box.mark:
+        under.append(f"&{box.mark}, {box.places} places")
+    lines = [f"<b>{_text(box.title)}</b>"]
+    if under:
+        lines.append(f"<i>{_text(', '.join(under))}</i>")
+    lines += [_row(row) for n, row in enumerate(box.rows) if _is_told(box, n)]
+    return f'n{index}["{"<br/>".join(lines)}"]'
+
+
+def _is_told(box: Box, number: int) -> bool:
+    """Whether a row says what no edge does: not so a container of boxes alone."""
+    row = box.rows[number]
+    if row.kind != "container":
+        return row.box is None
+    for below in box.rows[number + 1 :]:
+        if below.level <= row.level:
+            break
+        if below.kind != "container" and below.box is None:
+            return True
+    return False
+
+
+def _row(row: Row) -> str:
+    text = "   " * row.level + row.key
+    if row.kind == "unset":
+        text += " is not set"
+    elif row.kind == "container":
+        text += ":"
+    else:
+        text += f" = {row.text}"
+    if row.result:
+        text += f" = {row.result}"
+    if row.is_cut:
+        mark = f" &{row.mark}" if row.mark else ""
+        count = f"{row.folded} node{'s' * (row.folded > 1)}" if row.folded else ""
+        text += f"{mark} …{count}"
+    if row.kind == "default":
+        text += " (default)"
+    if row.set_by:
+        text += f" ({row.set_by})"
+    return _text(text + "".join(f" #{tag}" for tag in row.tags))
+
+
+def _edge(scene: Scene, edge: Edge) -> str:
+    row = scene.boxes[edge.box].rows[edge.row]
+    label = _text(row.suffix.removeprefix(".") if edge.kind == "holds" else row.key)
+    arrow = "-->" if edge.kind == "holds" else "-.->"
+    return f'n{edge.box} {arrow}|"{label}"| n{edge.to_box}'
+
+
+def _styles(scene: Scene) -> list[str]:
+    lines = []
+    for number, group in enumerate(scene.groups):
+        tint = colors.tint(number)
+        names = ",".join(f"n{index}" for index in group.boxes)
+        style = f"fill:{tint.fill},stroke:{tint.line},color:{colors.TEXT}"
+        lines.append(f"  classDef c{number} {style},text-align:left")
+        lines.append(f"  class {names} c{number}")
+    shared = [f"n{index}" for index, box in enumerate(scene.boxes) if box.mark]
+    if shared:
+        lines.append("  classDef shared stroke-width:3px")
+        lines.append(f"  class {','.join(shared)} shared")
+    references = [
+        str(number)
+        for number, edge in enumerate(scene.edges)
+        if edge.kind == "reference"
+    ]
+    if references:
+        lines.append(f"  linkStyle {','.join(references)} stroke:{colors.REFERENCE}")
+    return lines
+
+
+def _text(text: str) -> str:
+    """Escaped for a quoted label, by Mermaid's own codes."""
+    return "".join(f"#{ord(c)};" if c in _SPECIAL else c for c in text)
