@@ -40,7 +40,7 @@ def small():
         rate=fdl.Partial(schedule, 1e-3, ref("steps") // 3),
         extra={"names": names, "again": names, "lost": ref("nowhere")},
     )
-    with written_by("--fdl_set"):
+    with written_by("--fdl_set", 1, "model.hidden=128"):
         job.model.hidden = 128
     return job
 
