@@ -9,6 +9,7 @@ import secrets
 import sys
 
 from fdlkit.errors import UserError
+from fdlkit.overrides.problems import cut
 
 
 def write(answer: str | bytes, out: str | None) -> None:
@@ -37,8 +38,9 @@ def write(answer: str | bytes, out: str | None) -> None:
             path.write_bytes(data)
         else:
             _replace(path.resolve(), data)
-    except OSError as error:
-        raise UserError(f"cannot write {out}: {error.strerror}") from error
+    except (OSError, ValueError) as error:  # ValueError: a name with a NUL in it
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UserError(f"cannot write {cut(out)}: {reason}") from error
 
 
 def check(out: str | None) -> None:
@@ -50,13 +52,16 @@ def check(out: str | None) -> None:
     if out is None:
         return
     path = pathlib.Path(out).expanduser()
-    if path.is_dir():
-        raise UserError(f"cannot write {out}: it is a folder")
-    if not path.parent.is_dir():
-        raise UserError(
-            f"cannot write {out}: there is no folder {path.parent}",
-            f"  to make it: mkdir -p {path.parent}",
-        )
+    # What no file can be called is no folder either, and is told when it is written.
+    if os.path.isdir(path):
+        raise UserError(f"cannot write {cut(out)}: it is a folder")
+    if os.path.isdir(path.parent):
+        return
+    folder = cut(str(path.parent))
+    raise UserError(
+        f"cannot write {cut(out)}: there is no folder {folder}",
+        f"  to make it: mkdir -p {folder}",
+    )
 
 
 def _replace(path: pathlib.Path, data: bytes) -> None:

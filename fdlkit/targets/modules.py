@@ -116,18 +116,6 @@ def existing(path: pathlib.Path) -> pathlib.Path:
     raise UserError(f"no file {path}", *lines)
 
 
-def is_there(path: pathlib.Path) -> bool:
-    """Whether there is such a file.
-
-    Raises:
-      UserError: The system cannot tell: the name is too long, a folder is locked.
-    """
-    try:
-        return path.is_file()
-    except OSError as error:
-        raise UserError(f"cannot read {cut(str(path))}: {error.strerror}") from error
-
-
 def _is_module_of(module: object, path: pathlib.Path) -> bool:
     file = getattr(module, "__file__", None)
     if not isinstance(file, str) or os.path.basename(file) != path.name:

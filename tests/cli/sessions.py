@@ -137,6 +137,8 @@ def refusing(cfg):
 
 def returning(cfg) -> fdl.Config: return fdl.Config(Part)
 
+async def waiting(): return base()
+
 def failing(size=1) -> fdl.Config[Part]:
     raise ValueError("no parts left")
 
@@ -193,6 +195,9 @@ def twice():
     fdl.add_tag(cfg, "features", shop.Width)
     fdl.add_tag(cfg, "heads", Width)
     return cfg
+
+def hidden():
+    return fdl.Config(Layer, 64, inner=Layer(4, inner=fdl.Config(Layer, 8)))
 
 def kept():
     return fdl.Config(lambda: 1)
@@ -433,6 +438,8 @@ SESSIONS: dict[str, list[str]] = {
         "show 'shop.py:needs(size=x)'",
         "show 'shop.py:needs(siez=1)'",
         "show 'shop.py:needs(1)'",
+        "show shop.py:waiting",
+        "show cells.ipynb:base",
         "show 'shop:needs(siez=1)'",
     ],
     "serialize/json": [
@@ -460,6 +467,7 @@ SESSIONS: dict[str, list[str]] = {
         "train shop.py:computed --workdir=w --fdl_set=must=1",
         "train shop.py:climbing --workdir=w --fdl_set=must=1",
         "train shop.py:ambiguous --workdir=w",
+        "train trouble.py:hidden --workdir=w",
         "show shop.py:spelt",
         "show shop.py:bracket",
         "show shop.py:blank",
@@ -477,6 +485,32 @@ SESSIONS: dict[str, list[str]] = {
         "train lm.py:T --workdir=w --num_processes=2",
         f"show lm.py:T --out={'x' * 5000}",
         "show lm.py:T --out=no/such/folder/x",
+        "show lm.py:T --out=runs",
+        "completion",
+        "completion tcsh",
+        "__complete bash",
+        "diff lm.py:T",
+        "diff lm.py:T lm.py:T lm.py:T",
+        "show lm.py:T --format=dot --grep=x",
+        "show lm.py:T --format=html --grep=x",
+        "show lm.py:T --format=json --depth=1",
+        "show lm.py --format=svg",
+        "show lm.py:T --grep='a[b'",
+        "show lm.py --where",
+        "show lm.py:T --where --format=json",
+    ],
+    "overrides/explain": [
+        "explain",
+        "explain lm.py:T",
+        "explain lm.py:T steps=3",
+        "explain lm.py:T steps name",
+        "explain lm.py steps",
+        "explain lm.py:T model.hiden",
+        "explain lm.py:T 'model..hidden'",
+        "explain lm.py:T steps.x",
+        "explain shop.py:base double.x",
+        "explain shop.py:base \"table['beta']\"",
+        "explain shop.py:odd double.x",
     ],
     "cli/flags": [
         "show lm.py:T --formt=json",

@@ -25,6 +25,10 @@ ROOMS = ("graph", "overrides", "serialize", "targets", "view", "cli")
 # Where no command line leads, and which test sees what is said there instead.
 SEEN_ELSEWHERE = {
     "cli.main:_version": "where fdlkit is not installed, only there",
+    "cli.show:run": "tests/cli/test_show.py, on a terminal",
+    "graph.faults:Faults.at_root": "tests/graph/test_scale.py, of a root that refers",
+    "overrides.explain:explain": "tests/overrides/test_explain.py; the verb takes `**`",
+    "view.picture:find_program": "tests/cli/test_show.py, where nothing draws",
     "graph.resolve:Resolver._starts": "tests/graph/test_references.py, of JSON alone",
     "graph.restore:_live": "tests/serialize, of a graph that nothing looks up",
     "overrides.values:_called": "a guard: of what only Fiddle itself would refuse",
@@ -40,7 +44,8 @@ def argv_of(line: str) -> list[str]:
     if line.startswith("-- "):
         return ["show", "shop.py:base", *shlex.split(line[3:])]
     first = line.partition(" ")[0]
-    if line.startswith("--") or first in ("show", "train", "data", "shwo", "xyzzy"):
+    verbs = {*(verb.name for verb in cli.VERBS), "__complete", "shwo", "xyzzy"}
+    if line.startswith("--") or first in verbs:
         return shlex.split(line)
     return ["show", "shop.py:base", f"--fdl_set={line}"]
 
