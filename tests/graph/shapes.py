@@ -99,6 +99,13 @@ def _leaf_tuples(levels: int) -> tuple[Any, ...]:
     return value
 
 
+def _tagged(levels: int) -> Any:
+    value: Any = 7  # a leaf, in whose place a tag's number may stand
+    for _ in range(levels):
+        value = [tagging.TaggedValue(tags=[Deepest], default=value)]
+    return value
+
+
 # What is at `cfg` of the root, by which references name it.
 DEEP: dict[str, Callable[[int], Any]] = {
     "nodes": _wrapped(lambda value, _: fdl.Config(Box, a=value)),
@@ -116,9 +123,7 @@ DEEP: dict[str, Callable[[int], Any]] = {
     "factory_lists": lambda levels: fdl.Partial(
         Box, a=_nested_list(fdl.ArgFactory(Box, x=7), levels)
     ),
-    "tagged": _wrapped(
-        lambda value, _: [tagging.TaggedValue(tags=[Deepest], default=value)]
-    ),
+    "tagged": _tagged,
     "mixed": _wrapped(_mixed),
     "hops": _hops,
     "upward": _upward,

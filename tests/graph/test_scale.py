@@ -102,7 +102,7 @@ def test_it_is_built(make, kind):
 def test_overrides_reach_all_of_it(make, kind):
     config = make(kind)
     graph = snapshot(config)
-    for text in ("set x=1", "set **.x=5", "tag Deepest=None", "fiddler touch"):
+    for text in ("set x=1", "set **.x=5", "tag Deepest=3", "fiddler touch"):
         change, _, text = text.partition(" ")
         changed, notes = apply(config, [Override(change, text)], MODULE)
         assert max(map(len, notes), default=0) < 3000
