@@ -162,7 +162,9 @@ BUILT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("value", "what", "instead"), BUILT, ids=lambda v: type(v).__name__)
+@pytest.mark.parametrize(
+    ("value", "what", "instead"), BUILT, ids=lambda v: type(v).__name__
+)
 def test_a_built_object_is_refused_with_its_path_and_what_to_write(
     value, what, instead
 ):
