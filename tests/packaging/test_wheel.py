@@ -55,7 +55,8 @@ def test_the_wheel_holds_every_module_of_the_package_and_nothing_else(wheel):
     data = {name for name in names if not name.endswith(".py")}
     assert modules == names - data
     assets = {str(path.relative_to(ROOT)) for path in (ROOT / ASSETS).iterdir()}
-    assert data == {"fdlkit/py.typed", *assets}
+    scripts = {f"fdlkit/completion/fdlkit.{shell}" for shell in ("bash", "zsh", "fish")}
+    assert data == {"fdlkit/py.typed", *assets, *scripts}
     assert all(name.startswith("fdlkit/") for name in data)
 
 
