@@ -15,6 +15,9 @@ from fdlkit.errors import UserError
 
 ROOT = "<root>"
 
+# A key that is a tuple of more levels is not written out.
+_MAX_LEVELS = 50
+
 # Of a long path in a message, the characters that are shown of each end.
 _END = 70
 
@@ -136,7 +139,17 @@ def bracket(key: int | Key) -> str:
     """Writes one key that stands in brackets: `[0]`, `['k']`."""
     if not isinstance(key, Key):
         return f"[{key}]"
-    try:
-        return f"[{key.value!r}]"
-    except RecursionError:  # a tuple of a thousand levels
+    if _is_deep(key.value):  # no one would read it, and some Pythons cannot write it
         return "[(…)]"
+    return f"[{key.value!r}]"
+
+
+def _is_deep(value: object) -> bool:
+    """Whether it is a tuple of more levels than a person would write."""
+    level: list[object] = [value]
+    for _ in range(_MAX_LEVELS):
+        if not level:
+            return False
+        below = (e for part in level if isinstance(part, tuple) for e in part)
+        level = list({id(e): e for e in below}.values())  # each once: of a diamond
+    return any(isinstance(part, tuple) for part in level)
