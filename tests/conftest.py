@@ -9,7 +9,17 @@ from __future__ import annotations
 import pathlib
 from collections.abc import Callable
 
+import hypothesis
 import pytest
+
+# A deadline is a limit on wall time, and no test has one: machines are shared, and the
+# first text that is drawn in a new environment takes seconds all by itself.
+hypothesis.settings.register_profile(
+    "fdlkit",
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("fdlkit")
 
 FOLDER = pathlib.Path(__file__).with_name("golden")
 
