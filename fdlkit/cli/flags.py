@@ -94,6 +94,11 @@ class VerbFlags:
             "traceback": ("--traceback", "show where an error comes from"),
         }
 
+    def hide_overrides(self) -> None:
+        """Leaves overrides out of the help, for a verb that refuses them."""
+        for kind in ("set", "tag", "fiddler"):
+            del self._usage[f"fdl_{kind}"]
+
     def string(
         self, name: str, default: str | None, text: str, *, metavar: str
     ) -> None:
@@ -246,7 +251,7 @@ class VerbFlags:
         near = suggest.nearest(name, known, n=1)
         if near:
             lines = [f"  {suggest.did_you_mean(f'--{near[0]}')}"]
-        elif name == "undefok":
+        elif name == "undefok" or "fdl_set" not in self._usage:
             lines = []
         else:  # a parameter of the config, without the flag that sets one
             given = [a.partition("=") for a in argv if a.startswith("-")]

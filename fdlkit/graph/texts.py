@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fdlkit.graph import paths
+from fdlkit.graph import paths, reprs
 from fdlkit.graph.model import DType, Graph, Leaf, Link, Member, Node, Opaque, Symbol
 from fdlkit.graph.model import Value as GraphValue
 from fdlkit.graph.references import spell
@@ -33,7 +33,7 @@ def leaf(value: Leaf) -> str:
         return repr(held)
     if isinstance(held, DType):
         return f"dtype({held.name})"
-    return held.text if isinstance(held, Opaque) else repr(held)
+    return held.text if isinstance(held, Opaque) else reprs.plain(held)
 
 
 # What to write for a reference: its node, and the node or container that holds it.
