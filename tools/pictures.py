@@ -59,7 +59,7 @@ With `--format=png --depth=1`, each row says how many nodes it hides:
 
 ## `--format=mermaid --depth=2`
 
-Many pages draw this text by themselves.
+Many pages draw this text by themselves, up to 500 edges and 50,000 characters.
 
 ```mermaid
 {chart}```

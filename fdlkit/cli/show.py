@@ -219,7 +219,10 @@ def _drawing(graph: Graph, parsed: Parsed) -> str:
     if kind == "mermaid":
         from fdlkit.view import mermaid
 
-        return mermaid.mermaid(drawn)
+        text = mermaid.mermaid(drawn)
+        for limit in mermaid.beyond_limits(drawn, text):
+            print(f"note: {limit}; --depth=N draws less", file=sys.stderr)
+        return text
     from fdlkit.view import dot
 
     if kind != "dot" and len(drawn.boxes) > _MANY_BOXES:

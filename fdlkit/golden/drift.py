@@ -20,6 +20,9 @@ _LINE = re.compile(rf"(?P<path>(?:{_BRACKET}|[^\[\]=])*?) = (?P<text>.*)")
 _KEY = re.compile(rf"{_BRACKET}|[^\[.]+|.")
 _INDEX = re.compile(r"\[\d+\]")
 
+_DECAY = "weight_decay: "
+_ARRAY = re.compile(rf"(?P<type>\w+\[[^\[\]]*\])  (?P<decay>{_DECAY}.*)")
+
 _SHARED = "shared with "
 _DEFAULT = f"  {flat.DEFAULT}"
 
@@ -64,7 +67,7 @@ class Change:
         if old.endswith(_DEFAULT) and new.endswith(_DEFAULT):
             old, new = old.removesuffix(_DEFAULT), new.removesuffix(_DEFAULT)
             end = "  (another default)"
-        old, new = _pair(old, new)
+        old, new = _pair(*_without_common_part(old, new))
         return f"~ {self.path}: {old} → {new}{end}{more}"
 
 
@@ -179,6 +182,18 @@ def _aligned(
             was = old[i + n] if i + n < i_end else None
             now = new[j + n] if j + n < j_end else None
             yield was, now
+
+
+def _without_common_part(old: str, new: str) -> tuple[str, str]:
+    """Of an array of which only the type and shape, or only the decay is different."""
+    was, now = _ARRAY.fullmatch(old), _ARRAY.fullmatch(new)
+    if was is None or now is None:
+        return old, new
+    if was["type"] == now["type"]:
+        return was["decay"], now["decay"].removeprefix(_DECAY)
+    if was["decay"] == now["decay"]:
+        return was["type"], now["type"]
+    return old, new
 
 
 def _pair(old: str, new: str) -> tuple[str, str]:

@@ -54,6 +54,15 @@ def variables(config: Any) -> tuple[Variable, ...]:
     trainer = build(config)
     if not isinstance(trainer, Trainer):
         raise UserError(f"it builds a {type(trainer).__name__}, not an experiment")
+    return variables_of(trainer)
+
+
+def variables_of(trainer: Trainer) -> tuple[Variable, ...]:
+    """The same of a trainer that is built.
+
+    Raises:
+      UserError: Its parts do not fit together.
+    """
     setup = trainer.setup_on(smallest_mesh(trainer))
     model = as_model(trainer.model)
     with using(setup.mesh, setup.rules):

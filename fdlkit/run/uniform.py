@@ -230,8 +230,7 @@ def _while(equation: Any, given: list[Value]) -> list[Value]:
 
 def _scan(equation: Any, given: list[Value]) -> list[Value]:
     parameters = equation.params
-    first = parameters["num_consts"]
-    second = first + parameters["num_carry"]
+    first, second = _parts_of_scan(equation)
     length = parameters["length"]
     state = given[first:second]
     rows: list[list[Value]] = []
@@ -247,6 +246,24 @@ def _scan(equation: Any, given: list[Value]) -> list[Value]:
     if not rows:
         return [UNKNOWN] * len(equation.outvars)
     return [*state, *_agreed(rows)]
+
+
+def _parts_of_scan(equation: Any) -> tuple[int, int]:
+    """Where the state begins among the arguments, and where the rows of arrays do.
+
+    Rows have a dimension less inside than outside. JAX has called the numbers of these
+    parts otherwise from version to version.
+    """
+    inner = equation.params["jaxpr"]
+    inner = getattr(inner, "jaxpr", inner)
+
+    def rows(outside: Sequence[Any], inside: Sequence[Any]) -> int:
+        pairs = zip(outside, inside, strict=True)
+        return sum(len(x.aval.shape) > len(y.aval.shape) for x, y in pairs)
+
+    second = len(equation.invars) - rows(equation.invars, inner.invars)
+    state = len(equation.outvars) - rows(equation.outvars, inner.outvars)
+    return second - state, second
 
 
 def _by_jax(equation: Any, given: list[Value]) -> list[Value]:
@@ -273,7 +290,8 @@ def _collapsed(array: Any) -> Value:
         return array
     if math.prod(getattr(array, "shape", ())) > 2**20:
         return UNKNOWN
-    if jnp.issubdtype(getattr(array, "dtype", None), jax.dtypes.extended):
+    dtype = getattr(array, "dtype", None)
+    if dtype is not None and jnp.issubdtype(dtype, jax.dtypes.extended):
         return array
     numbers = np.asarray(array)
     if not numbers.size:

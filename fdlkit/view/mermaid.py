@@ -9,6 +9,11 @@ from fdlkit.view.scene import Box, Edge, Row, Scene
 _SPECIAL = frozenset('#&<>"`\\;|{}')
 
 
+# What Mermaid draws unless the page that runs it says otherwise (`maxTextSize`,
+# `maxEdges`); a drawing is not allowed to set these itself.
+_MAX_TEXT = 50_000
+_MAX_EDGES = 500
+
 # Mermaid would break lines that are longer than its own 200 pixels.
 _SETTINGS = '%%{init: {"flowchart": {"wrappingWidth": 480}}}%%'
 
@@ -25,6 +30,22 @@ def mermaid(scene: Scene) -> str:
     lines += [f"  {_edge(scene, edge)}" for edge in scene.edges]
     lines += _styles(scene)
     return "\n".join(lines) + "\n"
+
+
+def beyond_limits(scene: Scene, text: str) -> list[str]:
+    """Why most pages will not draw a text, a line a reason; nothing if they will."""
+    found = []
+    if len(text) > _MAX_TEXT:
+        found.append(
+            f"this text has {len(text):,} characters, and Mermaid draws "
+            f"{_MAX_TEXT:,} unless its page sets maxTextSize"
+        )
+    if len(scene.edges) > _MAX_EDGES:
+        found.append(
+            f"this drawing has {len(scene.edges):,} edges, and Mermaid draws "
+            f"{_MAX_EDGES} unless its page sets maxEdges"
+        )
+    return found
 
 
 def _box(scene: Scene, index: int, box: Box) -> str:

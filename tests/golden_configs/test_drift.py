@@ -121,3 +121,28 @@ def test_nothing_is_said_of_the_same_config(config):
 @hypothesis.given(configs(), configs())
 def test_something_is_said_of_any_other_text(one, two):
     assert bool(drift(text(one), text(two))) == (text(one) != text(two))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "f32[a=2]  weight_decay: none",
+            "f32[a=3]  weight_decay: none",
+            "f32[a=2] → f32[a=3]",
+        ),
+        (
+            "f32[2]  weight_decay: 0.1 a step",
+            "f32[2]  weight_decay: none",
+            "weight_decay: 0.1 a step → none",
+        ),
+        (
+            "f32[2]  weight_decay: none",
+            "f32[3]  weight_decay: coupled",
+            "f32[2]  weight_decay: none → f32[3]  weight_decay: coupled",
+        ),
+    ],
+)  # fmt: skip
+def test_of_an_array_what_is_different_is_told(old, new, said):
+    (change,) = drift(f"params/a/b = {old}\n", f"params/a/b = {new}\n")
+    assert str(change) == f"~ params/a/b: {said}"
