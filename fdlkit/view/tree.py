@@ -370,21 +370,23 @@ def _origin_column(rows: list[Row], told: list[str], width: int | None) -> int:
 
 
 def _fitted(pieces: list[_Piece], width: int) -> list[_Piece]:
-    """Leaves the type out of a line that is too long, then cuts its longest piece."""
+    """Leaves the type out of a line that is too long, then cuts its longest pieces."""
     if _length(pieces) > width:
         pieces = [piece for piece in pieces if not piece[1].startswith(": ")]
-    excess = _length(pieces) - width
-    if excess <= 0 or not pieces:
-        return pieces
-    longest = max(range(len(pieces)), key=lambda n: len(pieces[n][1]))
-    style, text = pieces[longest]
-    kept = max(len(text) - excess - 1, 1)
-    cut = (style, f"{text[:kept]}…") if kept + 1 < len(text) else (style, text)
-    return [*pieces[:longest], cut, *pieces[longest + 1 :]]
+    for _ in pieces:
+        excess = _length(pieces) - width
+        if excess <= 0:
+            break
+        sizes = [printable.columns(text) for _, text in pieces]
+        longest = max(range(len(pieces)), key=sizes.__getitem__)
+        style, text = pieces[longest]
+        cut = printable.cut_columns(text, max(sizes[longest] - excess, 2))
+        pieces = [*pieces[:longest], (style, cut), *pieces[longest + 1 :]]
+    return pieces
 
 
 def _length(pieces: list[_Piece]) -> int:
-    return sum(len(text) for _, text in pieces)
+    return sum(printable.columns(text) for _, text in pieces)
 
 
 def _key(argument: Argument) -> str:
