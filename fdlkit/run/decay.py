@@ -17,15 +17,19 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
-from fdlkit.run.uniform import UNKNOWN, Value, evaluate
+from fdlkit.run.uniform import UNKNOWN, Value, evaluate, work
 
 Kind = Literal["none", "of_rate", "a_step", "varies", "coupled", "unknown"]
 
 # A schedule may begin at zero and an optimizer may act at every nth step only, so
 # more than one step is looked at: the first ones, and some at these parts of the run.
-_FIRST_STEPS = 8
+_FIRST_STEPS = 4
 _MORE_STEPS = 64
 _PARTS = (0.25, 0.5, 0.75)
+
+# An optimizer of so many parameters that more operations would have to be run (a second
+# is good for some 200,000) is not looked at for all of these steps.
+_MOST_WORK = 1_000_000
 
 # Results that differ by less than this part of them are equal, and digits are shown to
 # it: schedules compute in float32, and constants are rounded to the parameter's type.
@@ -87,18 +91,28 @@ def weight_decay(
     found = []
     for index, leaf in enumerate(leaves):
         one, two = ([run[step][index] for step in steps] for run in runs)
-        found.append(_judged(one, two, rates, _tolerance(leaf.dtype)))
+        judged = _judged(one, two, rates, _tolerance(leaf.dtype))
+        if judged.kind == "none" and probe.is_cut_short:
+            judged = Decay("unknown")
+        found.append(judged)
     return jax.tree.unflatten(tree, found)
 
 
 class _Probe:
-    """An optimizer's functions, traced at the true shapes."""
+    """An optimizer's functions, traced at the true shapes.
+
+    Attributes:
+      is_cut_short: Whether it may act at a step that was not looked at.
+    """
 
     def __init__(self, optimizer: Any, params: Any):
         self._count = len(jax.tree.leaves(params))
         init, state = jax.make_jaxpr(optimizer.init, return_shape=True)(params)
         self._init = init
         self._update = jax.make_jaxpr(optimizer.update)(params, state, params)
+        most = _MOST_WORK // (len(_FILLS) * max(work(self._update), 1))
+        self._more_steps = min(max(most, _FIRST_STEPS), _MORE_STEPS)
+        self.is_cut_short = False
         self._whole = [
             index
             for index, array in enumerate(jax.tree.leaves(state))
@@ -115,8 +129,9 @@ class _Probe:
         while at < steps:
             found[at], state = self._step(state, values)
             at += 1
-            if at == steps and not self._is_plain(state, at):
-                steps = min(num_train_steps, _MORE_STEPS)
+            if at == steps == _FIRST_STEPS and not self._is_plain(state, at):
+                steps = min(num_train_steps, self._more_steps)
+                self.is_cut_short = steps < min(num_train_steps, _MORE_STEPS)
         counters = [i for i in self._whole if state[i] == at]
         for part in _PARTS if counters else ():
             later = int(num_train_steps * part)

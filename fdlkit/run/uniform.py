@@ -8,7 +8,7 @@ comes of it: nothing is guessed.
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -128,6 +128,20 @@ def evaluate(jaxpr: core.ClosedJaxpr, arguments: Sequence[Value]) -> list[Value]
         return _run(jaxpr.jaxpr, [*map(_collapsed, jaxpr.consts)], arguments)
 
 
+def work(jaxpr: core.ClosedJaxpr) -> int:
+    """How many operations a jaxpr has, those of jaxprs inside it counted once."""
+    count, todo = 0, [jaxpr.jaxpr]
+    while todo:
+        for equation in todo.pop().eqns:
+            count += 1
+            for held in equation.params.values():
+                for inner in held if isinstance(held, tuple | list) else (held,):
+                    inner = getattr(inner, "jaxpr", inner)
+                    if isinstance(inner, core.Jaxpr):
+                        todo.append(inner)
+    return count
+
+
 def _run(
     jaxpr: core.Jaxpr, constants: Sequence[Value], arguments: Sequence[Value]
 ) -> list[Value]:
@@ -136,7 +150,8 @@ def _run(
 
     def read(variable: Any) -> Value:
         if isinstance(variable, core.Literal):
-            return _collapsed(variable.val)
+            held = variable.val
+            return _collapsed(held) if np.ndim(held) else _as(held, variable.aval)
         return known[variable]
 
     for equation in jaxpr.eqns:
@@ -288,10 +303,9 @@ def _collapsed(array: Any) -> Value:
     """An array as a number, if it holds no other."""
     if isinstance(array, bool | int | float):
         return array
-    if math.prod(getattr(array, "shape", ())) > 2**20:
+    if math.prod(array.shape) > 2**20:
         return UNKNOWN
-    dtype = getattr(array, "dtype", None)
-    if dtype is not None and jnp.issubdtype(dtype, jax.dtypes.extended):
+    if jnp.issubdtype(array.dtype, jax.dtypes.extended):
         return array
     numbers = np.asarray(array)
     if not numbers.size:
@@ -303,17 +317,21 @@ def _collapsed(array: Any) -> Value:
 
 def _as(number: Any, like: Any) -> Value:
     """A number of the kind that an array's dtype says."""
-    if number is UNKNOWN:
+    kind = _kind(like.dtype)
+    if number is UNKNOWN or kind is None:
         return UNKNOWN
-    dtype = like.dtype
-    with contextlib.suppress(OverflowError, ValueError):  # no int is inf or nan
-        if jnp.issubdtype(dtype, jnp.bool_):
-            return bool(number)
-        if jnp.issubdtype(dtype, jnp.integer):
-            return int(number)
-        if jnp.issubdtype(dtype, jnp.floating):
-            return float(number)
-    return UNKNOWN
+    try:
+        return kind(number)
+    except (OverflowError, ValueError):  # no int is inf or nan
+        return UNKNOWN
+
+
+@functools.lru_cache(maxsize=256)
+def _kind(dtype: Any) -> Callable[[Any], Value] | None:
+    """The type that stands for an array's; None if none does."""
+    kinds = {jnp.bool_: bool, jnp.integer: int, jnp.floating: float}
+    found = (kinds[kind] for kind in kinds if jnp.issubdtype(dtype, kind))
+    return next(found, None)
 
 
 def _is_number(value: Value) -> bool:

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import optax
 import pytest
 
+from fdlkit.run import decay
 from fdlkit.run.decay import weight_decay
 
 PARAMS = {
@@ -32,7 +33,7 @@ def told(optimizer, learning_rate=None, steps=1000):
     found = weight_decay(
         optimizer, PARAMS, learning_rate=learning_rate, num_train_steps=steps
     )
-    return {name: str(decay) for name, decay in found.items()}
+    return {name: str(one) for name, one in found.items()}
 
 
 def all_of(text):
@@ -145,6 +146,13 @@ def test_what_cannot_be_traced_is_unknown():
     assert told(broken) == all_of("unknown")
 
 
+def test_what_may_come_at_a_step_that_is_too_dear_to_look_at_is_unknown(monkeypatch):
+    monkeypatch.setattr(decay, "_MOST_WORK", 100)
+    assert told(optax.MultiSteps(optax.adamw(RATE), 20), RATE) == all_of("unknown")
+    assert told(optax.adamw(RATE), RATE) == all_of("0.0001 * learning_rate")
+    assert told(optax.adam(RATE), RATE) == all_of("none")
+
+
 @pytest.mark.parametrize("size", [0.5, 3.0])
 def test_it_is_what_the_optimizer_does_to_real_parameters(size):
     optimizer = optax.adamw(WARM, weight_decay=0.1, mask=matrices)
@@ -157,7 +165,7 @@ def test_it_is_what_the_optimizer_does_to_real_parameters(size):
         assert jnp.allclose(updates["kernel"], expected, rtol=1e-5)
         assert not updates["bias"].any()
     found = weight_decay(optimizer, params, learning_rate=WARM, num_train_steps=1000)
-    assert {name: str(decay) for name, decay in found.items()} == {
+    assert {name: str(one) for name, one in found.items()} == {
         "kernel": "0.1 * learning_rate",
         "bias": "none",
     }
