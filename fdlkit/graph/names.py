@@ -10,6 +10,9 @@ from typing import Any
 from fdlkit.graph import arrays, fiddle_internals, members, module_names, reprs, values
 from fdlkit.graph.model import UNKNOWN, DType, LeafValue, Member, Opaque, Symbol
 
+# What looks like a module and is none: its names are public all the same.
+_NAMESPACES = (("jax", "checkpoint_policies"),)
+
 _ATOMS = frozenset({bool, int, float, complex, str, bytes})
 
 
@@ -76,6 +79,8 @@ def find(thing: Any) -> Symbol | None:
     if lazy is not None:  # is named without being imported: that is what it is for
         return Symbol(*lazy, live=thing)
     module, qualname = _own_name(thing)
+    if (listed := _in_namespace(thing)) is not None:
+        return listed
     if not module or "<" in qualname:
         return None
     if module in module_names.MAIN and reach(module, qualname) is thing:
@@ -87,6 +92,22 @@ def find(thing: Any) -> Symbol | None:
         ):
             return Symbol(candidate, qualname, live=thing)
     return None
+
+
+def _in_namespace(thing: Any) -> Symbol | None:
+    """The name of what a library publishes as an attribute of no module."""
+    for module, namespace in _NAMESPACES:
+        held = getattr(sys.modules.get(module), namespace, None)
+        for name in sorted(getattr(held, "__dict__", ())):
+            if vars(held)[name] is thing and not name.startswith("_"):
+                return Symbol(module, f"{namespace}.{name}", live=thing)
+    return None
+
+
+def defined_as(thing: Any) -> tuple[str, str] | None:
+    """The module that defines a function or class, and its name there; it may lie."""
+    module, qualname = _own_name(thing)
+    return (module, qualname) if module else None
 
 
 def reach(module: str, qualname: str) -> Any:

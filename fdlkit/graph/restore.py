@@ -108,7 +108,8 @@ def _make(node: Node, made: dict[int, Any], resolve: Resolve | None) -> Any:
         case "frozenset":
             return frozenset(parts)
         case "namedtuple":
-            return _live(node.callable, resolve)(*parts)
+            # Its own `__new__` is not called: what it was made to is what it is.
+            return tuple.__new__(_live(node.callable, resolve), parts)
         case "custom":
             assert node.metadata is not None
             metadata = _live(node.metadata.value, resolve)

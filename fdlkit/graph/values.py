@@ -29,6 +29,7 @@ from fdlkit.graph.model import UNKNOWN, LeafValue, Made, Symbol
 _MAX_PARTS = 1000
 MAX_LEVELS = 20
 
+PARTIAL = "functools", "partial"
 PARTITION_SPEC = "jax.sharding", "PartitionSpec"
 UNCONSTRAINED = "jax.sharding", "PartitionSpec.UNCONSTRAINED"
 
@@ -336,7 +337,7 @@ _TAKERS: dict[type, tuple[tuple[str, str], Callable[[Any], Arguments]]] = {
     ),
     datetime.time: (("datetime", "time"), _of_time),
     datetime.datetime: (("datetime", "datetime"), _of_time),
-    functools.partial: (("functools", "partial"), _of_partial),
+    functools.partial: (PARTIAL, _of_partial),
 }
 
 # By name: what makes it. None of these reads, writes, runs or imports what it is given.
@@ -354,7 +355,7 @@ _MAKERS: dict[tuple[str, str], Callable[..., Any]] = {
     ("datetime", "date"): datetime.date,
     ("datetime", "time"): datetime.time,
     ("datetime", "datetime"): datetime.datetime,
-    ("functools", "partial"): functools.partial,
+    PARTIAL: functools.partial,
     PARTITION_SPEC: _make_partition_spec,
     UNCONSTRAINED: _make_unconstrained,
     ("builtins", "tuple"): lambda *elements: elements,

@@ -1,0 +1,59 @@
+"""What to write in place of a value that has no lasting form."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from fdlkit.graph import arrays, built, names
+
+
+def remedy(value: Any) -> str:
+    """One line: what to write in place of `value`."""
+    plain = inspect.unwrap(value) if hasattr(value, "__wrapped__") else value
+    if isinstance(plain, types.FunctionType):
+        return _for_function(plain)
+    if inspect.isclass(value):
+        return _move(value)
+    if isinstance(value, types.ModuleType):
+        return f"write a function or class of {value.__name__}, or its name as text"
+    if isinstance(value, io.IOBase):
+        return "write the file's path, and open it where it is read or written"
+    if isinstance(value, Iterator):
+        return "write a list or a tuple of what it yields"
+    if _is_array(value):
+        return (
+            f"write numbers, a plain array of at most {arrays.MAX_ELEMENTS}, or "
+            "fdl.Config(FUNCTION, ...) of what makes it (of a random key: the seed)"
+        )
+    symbol = names.find(type(value))
+    if symbol is None:
+        return _move(type(value))
+    if (config := built.as_config(value)) is not None:
+        return f"write {config}"
+    return f"write fdl.Config({symbol.name}, ...), or numbers and text"
+
+
+def _move(kind: type) -> str:
+    return f"move class {kind.__name__} to the top level of a module"
+
+
+def _for_function(function: types.FunctionType) -> str:
+    outer, inside, _ = function.__qualname__.partition(".<locals>")
+    if function.__name__ == "<lambda>":
+        return "write def NAME(...) at the top level of a module, and NAME here"
+    if function.__closure__ and inside:
+        made_by = names.find(names.reach(function.__module__, outer))
+        if made_by is not None:
+            return f"write fdl.Config({made_by.name}, ...), which makes it"
+    return f"move def {function.__name__} to the top level of a module"
+
+
+def _is_array(value: Any) -> bool:
+    bases = (("numpy", "ndarray"), ("numpy", "generic"), ("jax", "Array"))
+    found = (getattr(sys.modules.get(module), name, None) for module, name in bases)
+    return any(inspect.isclass(base) and isinstance(value, base) for base in found)
