@@ -104,6 +104,9 @@ class DType:
     name: str
     live: Any = dataclasses.field(default=UNKNOWN, compare=False, repr=False)
 
+    def __repr__(self) -> str:
+        return f"dtype({self.name})"
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Array:
@@ -124,6 +127,10 @@ class Array:
     data: bytes
     weak: bool = False
     live: Any = dataclasses.field(default=UNKNOWN, compare=False, repr=False)
+
+    def __repr__(self) -> str:
+        shape = list(self.shape) if self.shape else ""
+        return f"{self.kind}.{self.dtype}{shape}(0x{self.data.hex()})"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -88,8 +88,11 @@ def make(made: Made, resolve: Resolve) -> Any:
         if maker is not None:
             return maker(*plain, **named)
     except (TypeError, ValueError, ArithmeticError) as error:
-        what = f"{made.type.name} cannot be made of what is said: {error}"
-        raise MakingError(what) from None
+        # Of Decimal's signals the text is a class.
+        why = (
+            "it is no number" if isinstance(error, decimal.DecimalException) else error
+        )
+        raise MakingError(f"no {made.type.name} can be made of this: {why}") from None
     return _instance(resolve(made.type), made.type.name, plain, named)
 
 
@@ -273,10 +276,10 @@ def _make_unconstrained() -> Any:
     return importlib.import_module("jax.sharding").PartitionSpec.UNCONSTRAINED
 
 
-def _make_fraction(numerator: Any, denominator: Any) -> fractions.Fraction:
-    if type(numerator) is not int or type(denominator) is not int:
+def _make_fraction(*parts: Any) -> fractions.Fraction:
+    if len(parts) != 2 or not all(type(part) is int for part in parts):
         raise TypeError("it takes two ints")  # of a text `1e999999999` it would not end
-    return fractions.Fraction(numerator, denominator)
+    return fractions.Fraction(*parts)
 
 
 def _of_partial(value: functools.partial[Any]) -> Arguments:

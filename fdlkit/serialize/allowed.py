@@ -7,6 +7,8 @@ because a package that is harmless by and large still has its `savez` and `rmtre
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 # Packages of the training wing: what is defined in them, under public names.
 OWN_PACKAGES = ("fdlkit.nn", "fdlkit.data", "fdlkit.train", "fdlkit.sharding")
 
@@ -60,15 +62,12 @@ lecun_normal lecun_uniform normal ones orthogonal truncated_normal uniform
 variance_scaling zeros
 """
 
-_POLICIES = " ".join(
-    f"checkpoint_policies.{name}"
-    for name in """
+_POLICIES = """
 checkpoint_dots checkpoint_dots_with_no_batch_dims everything_saveable nothing_saveable
 offload_dot_with_no_batch_dims save_and_offload_only_these_names
 save_any_names_but_these save_anything_except_these_names save_from_both_policies
 save_only_these_names
-""".split()
-)
+"""
 
 _ML_FLOATS = """
 bfloat16 float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz
@@ -94,7 +93,7 @@ def _words(*texts: str) -> frozenset[str]:
 
 
 # Module by module, the names in it; each under the one name that `dumps` writes.
-NAMES: dict[str, frozenset[str]] = {
+NAMES: dict[str, Collection[str]] = {
     "builtins": _words(_BUILTINS),
     "collections": _words("Counter OrderedDict defaultdict deque"),
     "datetime": _words("date datetime time timedelta timezone"),
@@ -106,7 +105,7 @@ NAMES: dict[str, frozenset[str]] = {
     "jax.nn": _words(_JAX_NN),
     "jax.nn.initializers": _words(_INITIALIZERS),
     "jax.numpy": _words(_ML_FLOATS, _NUMBERS, _JAX_NUMPY),
-    "jax": _words("P", _POLICIES),
+    "jax": {"P", *(f"checkpoint_policies.{name}" for name in _words(_POLICIES))},
     "jax.lax": _words("Precision"),
     "jax.sharding": _words("PartitionSpec"),
     "math": _words("ceil cos exp floor log log2 prod sin sqrt tanh"),

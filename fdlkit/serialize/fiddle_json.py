@@ -106,6 +106,7 @@ class _Reader:
         self._parsed: dict[str, _Parsed] = {}
         # Where each object was first met: in which other one, and under which key.
         self._held_by: dict[str, tuple[str, PathKey] | None] = {}
+        self._way: list[PathKey] = []  # to what is being read, within an object
 
     def graph(self, root: Any) -> Graph:
         """The whole graph; depth costs no recursion."""
@@ -114,6 +115,7 @@ class _Reader:
         opened: set[str] = set()
         while todo:
             name, is_below_done = todo.pop()
+            self._way.clear()
             try:
                 if is_below_done:
                     self._done[name] = self._value_of(self._parsed[name])
@@ -132,7 +134,6 @@ class _Reader:
 
     def _open(self, name: str) -> list[str]:
         """Reads an object's head; the objects that must be read before it itself."""
-        self._growing.key = None
         if name not in self._objects:
             raise FormatError(f"there is no object {short(name)}")
         parsed = self._parsed[name] = self._parse(self._objects[name])
@@ -155,9 +156,7 @@ class _Reader:
                 yield from self._references(value, key)
 
     def _path(self, name: str) -> Path:
-        keys: list[PathKey] = []
-        if self._growing.key is not None:
-            keys.append(self._growing.key)
+        keys: list[PathKey] = self._way[::-1]
         held = self._held_by.get(name)
         while held is not None:
             keys.append(held[1])
@@ -175,9 +174,9 @@ class _Reader:
     def _value_of(self, parsed: _Parsed) -> Value:
         values = []
         for key, data in zip(parsed.keys, parsed.below, strict=True):
-            self._growing.key = key
+            self._way.append(key)
             values.append(self._value(data))
-        self._growing.key = None
+            self._way.pop()
         if parsed.what == "bytes":
             return Leaf(_bytes(values))
         if parsed.what == "slice":
@@ -194,7 +193,6 @@ class _Reader:
         arguments += [Argument(key, None, tags=left) for key, left in tags.items()]
         if kind in ("set", "frozenset"):
             self._growing.check_elements(arguments, "it")
-            self._growing.key = None
         if kind == "reference":
             growing.check_reference(arguments, "it")
         called = growing.own_callable(kind, keys) or parsed.called

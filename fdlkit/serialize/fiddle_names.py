@@ -37,15 +37,15 @@ _DEFINED_IN = {
 }
 
 # The other way round: the modules that publish what one defines, in their order.
-_PUBLISHED: dict[str, list[str]] = {}
+PUBLISHED: dict[str, list[str]] = {}
 for _public, _modules in _DEFINED_IN.items():
     for _module in _modules.split():
-        _PUBLISHED.setdefault(_module, []).append(_public)
+        PUBLISHED.setdefault(_module, []).append(_public)
 
 
 def public(module: str, qualname: str) -> Symbol:
     """The listed name for what a module defines; the name as it is if there is none."""
-    for published in _PUBLISHED.get(module, ()):
+    for published in PUBLISHED.get(module, ()):
         if qualname in NAMES[published]:
             return Symbol(published, qualname)
     return Symbol(module, qualname)

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from fdlkit import suggest
 from fdlkit.graph import arrays, members, module_names, names, values
 from fdlkit.graph.model import UNKNOWN, Array, DType, Made, Member, Symbol
 from fdlkit.serialize import nearby

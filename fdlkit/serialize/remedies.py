@@ -30,11 +30,13 @@ def remedy(value: Any) -> str:
             f"write numbers, a plain array of at most {arrays.MAX_ELEMENTS}, or "
             "fdl.Config(FUNCTION, ...) of what makes it (of a random key: the seed)"
         )
-    symbol = names.find(type(value))
-    if symbol is None:
+    if "<locals>" in type(value).__qualname__:
         return _move(type(value))
     if (config := built.as_config(value)) is not None:
         return f"write {config}"
+    symbol = names.find(type(value))
+    if symbol is None:
+        return "write numbers and text, or fdl.Config(...) of what makes it"
     return f"write fdl.Config({symbol.name}, ...), or numbers and text"
 
 

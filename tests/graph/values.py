@@ -92,7 +92,10 @@ DTYPES = st.sampled_from(
 )
 
 ARRAYS = st.builds(
-    _array, DTYPES, st.binary(max_size=48), st.sampled_from(["flat", "column", "scalar"])
+    _array,
+    DTYPES,
+    st.binary(max_size=48),
+    st.sampled_from(["flat", "column", "scalar"]),
 )
 
 # Made once: each new shape or dtype is compiled anew.

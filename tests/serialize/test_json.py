@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 import subprocess
@@ -18,7 +17,6 @@ import optax
 import pytest
 from fiddle.experimental import dict_config
 
-from fdlkit.errors import UserError
 from fdlkit.graph.build import build
 from fdlkit.graph.equality import equal
 from fdlkit.graph.references import ref

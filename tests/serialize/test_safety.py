@@ -42,10 +42,8 @@ def test_a_name_that_is_not_listed_is_refused_with_its_path(name):
                 config("builtins:dict", x={"node": 0}, y={"symbol": name}),
             )
         )
-    assert refused.value.lines[:2] == (
-        "this JSON cannot be loaded",
-        f"  y: {name} is not allowed",
-    )
+    assert refused.value.lines[0] == "this JSON cannot be loaded"
+    assert refused.value.lines[1].startswith(f"  y: {name} is not allowed")
 
 
 def test_refused_modules_are_not_imported():
@@ -115,7 +113,10 @@ def test_all_problems_are_reported_together_with_how_to_allow():
         "  d: no dtype 'bfloat61', did you mean 'bfloat16'?",
         "  a: optax:adamm is not allowed, did you mean 'optax:adam'?",
         "  b: my.models:Net is not allowed",
-        "  c: no parameter 'learning_rat', did you mean 'learning_rate'?",
+        "  c: optax.adamw has no parameter 'learning_rat', "
+        "did you mean 'learning_rate'?",
+        "where the code has changed since, change the names in the JSON: "
+        "fdlkit show reads it as it is",
         "allow a module of your own with --allow=PKG.MOD: --allow=my.models",
     )
 
@@ -194,7 +195,7 @@ def test_a_name_in_the_wrong_place_is_refused_and_not_called():
     for node, said in [
         (as_tuple, "<root>: optax.adam is no NamedTuple"),
         (as_type, "<root>: builtins.dict is no kind of Buildable"),
-        (fields, f"<root>: {HERE}.Pair has other fields: left, right"),
+        (fields, f"<root>: {HERE}.Pair has no field 'x', it has left, right"),
         (tagged, "x: builtins.dict is no tag"),
     ]:
         with pytest.raises(UserError) as refused:
