@@ -62,6 +62,9 @@ class Symbol:
     importable: bool = True
     live: Any = dataclasses.field(default=UNKNOWN, compare=False, repr=False)
 
+    def __repr__(self) -> str:
+        return self.name
+
     @property
     def name(self) -> str:
         """The dotted name: `optax.adamw`."""

@@ -120,26 +120,32 @@ class _Reader:
                 if is_below_done:
                     self._done[name] = self._value_of(self._parsed[name])
                     opened.discard(name)
-                elif name in opened:
-                    raise FormatError(f"object {short(name)} contains itself")
-                elif name not in self._done:
+                elif name not in self._done and name not in opened:
                     opened.add(name)
                     todo.append((name, True))
-                    todo += [(below, False) for below in self._open(name)]
+                    todo += [(below, False) for below in self._open(name, opened)]
             except FormatError as error:
                 if error.path is None:
                     error.path = self._path(name)
                 raise
         return self._growing.graph(self._value(root))
 
-    def _open(self, name: str) -> list[str]:
-        """Reads an object's head; the objects that must be read before it itself."""
+    def _open(self, name: str, opened: set[str]) -> list[str]:
+        """Reads an object's head; the objects that must be read before it itself.
+
+        Args:
+          name: The object.
+          opened: Objects that it is part of, and itself.
+        """
         if name not in self._objects:
             raise FormatError(f"there is no object {short(name)}")
         parsed = self._parsed[name] = self._parse(self._objects[name])
         found = []
         for key, value in zip(parsed.keys, parsed.below, strict=True):
             for below, at in self._references(value, key):
+                if below in opened:
+                    self._way.append(at)
+                    raise FormatError(f"object {short(below)} contains itself")
                 self._held_by.setdefault(below, (name, at))
                 found.append(below)
         return found[::-1]

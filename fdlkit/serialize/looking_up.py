@@ -111,6 +111,8 @@ class Lookup:
             yield "a functools.partial of nothing that has a name"
             return
         named = [key for key, _ in made.arguments if isinstance(key, str)]
+        if not named:
+            return
         found = list(unknown_parameters(function.name, self.resolve(function), named))
         self.has_stale = self.has_stale or bool(found)
         yield from found
@@ -175,13 +177,14 @@ class Lookup:
 
     def _is_allowed(self, symbol: Symbol) -> bool:
         """Whether the name may be looked up; by way of a class, for a member of it."""
+        if any(_is_dunder(part) for part in symbol.qualname.split(".")):
+            return False
         outer = Symbol(symbol.module, symbol.qualname.rpartition(".")[0])
         return self._is_named(symbol) or self._is_named(outer)
 
     def _is_named(self, symbol: Symbol) -> bool:
         """Whether the name itself is allowed."""
-        parts = symbol.qualname.split(".")
-        if not all(parts) or any(_is_dunder(part) for part in parts):
+        if not symbol.qualname:
             return False
         if symbol.module in self._allow:
             return True

@@ -23,7 +23,11 @@ def unknown_parameters(name: str, called: Any, keys: Collection[Any]) -> Iterato
     if not callable(called):
         yield f"{name} cannot be called"
         return
-    parameters = signatures.all_parameters(called)
+    try:
+        parameters = signatures.all_parameters(called)
+    except (TypeError, ValueError):  # `max` tells nothing; Fiddle makes no config of it
+        yield f"{name} does not tell its parameters, so that no config can call it"
+        return
     kinds = {parameter.kind for parameter in parameters.values()}
     if Parameter.VAR_KEYWORD not in kinds:
         known = [p.name for p in parameters.values() if p.kind in signatures.BY_NAME]
