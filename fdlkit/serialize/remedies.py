@@ -10,6 +10,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from fdlkit.graph import arrays, built, names
+from fdlkit.serialize.allowed import NAMES
+
+# Whose functions make functions, and not configs.
+_LIBRARIES = frozenset(module.partition(".")[0] for module in NAMES)
 
 
 def remedy(value: Any) -> str:
@@ -45,14 +49,20 @@ def _move(kind: type) -> str:
 
 
 def _for_function(function: types.FunctionType) -> str:
+    is_lambda = function.__name__ == "<lambda>"
+    instead = f"move def {function.__name__} to the top level of a module"
+    if is_lambda:
+        instead = "write def NAME(...) at the top level of a module, and NAME here"
     outer, inside, _ = function.__qualname__.partition(".<locals>")
-    if function.__name__ == "<lambda>":
-        return "write def NAME(...) at the top level of a module, and NAME here"
-    if function.__closure__ and inside:
-        made_by = names.find(names.reach(function.__module__, outer))
-        if made_by is not None:
-            return f"write fdl.Config({made_by.name}, ...), which makes it"
-    return f"move def {function.__name__} to the top level of a module"
+    if not function.__closure__ or not inside:
+        return instead
+    made_by = names.find(names.reach(function.__module__, outer))
+    if made_by is None:
+        return instead
+    config = f"write fdl.Config({made_by.name}, ...)"
+    if made_by.module.partition(".")[0] in _LIBRARIES:
+        return f"{config}, which makes it"
+    return instead if is_lambda else f"{instead}, or {config} if that returns it"
 
 
 def _is_array(value: Any) -> bool:

@@ -238,7 +238,8 @@ FILES: dict[str, str | bytes] = {
  "arguments": {"name": {"value": "decimal:Decimal", "positional": ["x"]}}}]}
 """,
     "link.json": """{"schema": "fdlkit.config/1", "root": {"node": 1}, "nodes": [
-{"kind": "config", "callable": "optax:sgd", "arguments": {"learning_rate": {"node": 9}}},
+{"kind": "config", "callable": "optax:sgd",
+ "arguments": {"learning_rate": {"node": 9}}},
 {"kind": "list", "elements": [{"node": 0}]}]}
 """,
     "fiddle.json": """{"root": {"type": "ref", "key": "dict_1"}, "objects": {"dict_1":

@@ -88,12 +88,13 @@ def closure(rate):
         (
             closure(1),
             "schedule, which is defined inside closure",
-            f"write fdl.Config({__name__}.closure, ...), which makes it",
+            "move def schedule to the top level of a module, or write "
+            f"fdl.Config({__name__}.closure, ...) if that returns it",
         ),
         (
             optax.constant_schedule(0.1),
             "a lambda",
-            "write def NAME(...) at the top level",
+            "write fdl.Config(optax.constant_schedule, ...), which makes it",
         ),
         (
             nn.initializers.lecun_normal(),
