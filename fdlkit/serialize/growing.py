@@ -30,7 +30,8 @@ class Growing:
     def add(self, node: Node) -> Link:
         """Adds a node, unless it is a value that is there already."""
         number = self._table.add(node)
-        self._hashes.add(number, node)
+        if self._table.nodes[number].is_value:  # nothing else is ever hashed
+            self._hashes.add(number, node)
         return Link(number)
 
     def node(self, value: Value) -> Node | None:

@@ -9,15 +9,16 @@ from fdlkit.errors import UserError
 from fdlkit.graph import built, module_names, names, paths, reprs, values
 from fdlkit.graph.model import (
     UNKNOWN,
+    Argument,
+    Array,
+    DType,
     Graph,
     Leaf,
-    LeafValue,
     Made,
     Member,
     Node,
     Opaque,
     Symbol,
-    Value,
 )
 from fdlkit.graph.places import Places
 from fdlkit.serialize.remedies import remedy
@@ -26,6 +27,8 @@ from fdlkit.serialize.remedies import remedy
 _MAX_KEY_LEVELS = 50
 
 _LONGEST = 60  # of a value in a message
+
+_PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, DType, Array})
 
 
 def refuse(graph: Graph, places: Places) -> None:
@@ -75,18 +78,24 @@ def _losses(node: Node) -> Iterator[tuple[paths.PathKey | None, _Loss]]:
             if why := _why_not(symbol):
                 yield None, why
     for argument in node.arguments:
-        for held in (_held(argument.value), _held_key(argument.key), *argument.tags):
+        for held in _named_by(argument):
             if loss := _why_not(held):
                 yield argument.key, loss
 
 
-def _held(value: Value | None) -> LeafValue:
-    return value.value if isinstance(value, Leaf) else None
+def _named_by(argument: Argument) -> Iterator[Any]:
+    """What an argument, its key and its tags hold that may have no lasting name."""
+    value = argument.value
+    if type(value) is Leaf and type(value.value) not in _PLAIN:  # few are not
+        yield value.value
+    if isinstance(argument.key, paths.Key):
+        yield _held_key(argument.key)
+    yield from argument.tags
 
 
-def _held_key(key: paths.PathKey) -> Any:
-    if not isinstance(key, paths.Key) or not isinstance(key.value, tuple):
-        return key.value if isinstance(key, paths.Key) else None
+def _held_key(key: paths.Key) -> Any:
+    if not isinstance(key.value, tuple):
+        return key.value
     todo: list[tuple[Any, int]] = [(part, 1) for part in key.value]
     while todo:
         part, level = todo.pop()
