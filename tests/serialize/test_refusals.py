@@ -116,7 +116,7 @@ def closure(rate):
         (io.StringIO("x"), "<_io.StringIO", "write the file's path"),
         (iter([1]), "<list_iterator", "write a list or a tuple"),
         (os, "<module 'os'", "write a function or class of os, or its name as text"),
-        (threading.Lock(), "<unlocked", "or fdl.Config(...) of what"),
+        (threading.Lock(), "<unlocked", "fdl.Config("),
         (np.zeros(65), "an array of 65 elements", "write fdl.Config(FUNCTION, ...)"),
         (
             np.array([None]),
