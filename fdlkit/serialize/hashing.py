@@ -2,6 +2,7 @@
 
 A tuple's hash is that of all that is in it, as often as it is in there: of a diamond of
 sixty tuples it would never end, and of a million levels Python would not survive it.
+A frozenset remembers its own.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from fdlkit.graph.model import Link, Node
 
 _MOST = 100_000
-_LEVELS = 500
+_LEVELS = 2000
 
 
 class Hashes:
@@ -20,6 +21,9 @@ class Hashes:
 
     def add(self, number: int, node: Node) -> None:
         """Remembers a node."""
+        if node.kind == "frozenset":
+            self._of[number] = 1, 1
+            return
         below = [
             self._of.get(argument.value.node, (1, 1))
             for argument in node.arguments

@@ -364,10 +364,7 @@ class _Painter:
             return shown(self._title(self._graph.nodes[value.node]), self._limit)
         if isinstance(value, str | bytes):
             value = value[: self._limit + 1]
-        try:
-            return shown(" ".join(repr(value).split()), self._limit)
-        except ValueError:  # Python writes out no int of many thousand digits
-            return f"int of {value.bit_length()} bits"
+        return shown(texts.of_live(value), self._limit)
 
     # Boxes and rows.
 

@@ -21,6 +21,7 @@ from fiddle import tagging
 from fiddle.experimental import dict_config, serialization
 from hypothesis import strategies as st
 
+from fdlkit.cli import main as cli
 from fdlkit.errors import UserError
 from fdlkit.graph import names
 from fdlkit.graph.equality import differences, equal
@@ -122,6 +123,19 @@ def test_it_is_a_target_like_any_other(tmp_path):
     path.write_text(serialization.dump_json(config, indent=2))
     assert equal(load(str(path)), config)
     assert equal(read_graph(str(path)), config)
+
+
+def test_it_can_be_shown_and_compared(tmp_path, capsys):
+    config = fdl.Config(optax.adam, learning_rate=0.5)
+    theirs, ours = tmp_path / "theirs.json", tmp_path / "ours.json"
+    theirs.write_text(serialization.dump_json(config))
+    ours.write_text(dumps(config))
+    assert cli.main(["show", str(theirs)]) == 0
+    assert capsys.readouterr().out == "adam\n└─ learning_rate = 0.5\n"
+    assert cli.main(["diff", str(theirs), str(ours)]) == 0
+    assert capsys.readouterr().out == "no differences\n"
+    assert cli.main(["show", str(theirs), "--fdl_set=learning_rate=0.1"]) == 0
+    assert "learning_rate: ScalarOrSchedule = 0.1" in capsys.readouterr().out
 
 
 def test_reading_imports_nothing(tmp_path):

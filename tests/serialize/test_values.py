@@ -30,6 +30,7 @@ from fdlkit.errors import UserError
 from fdlkit.graph.build import build
 from fdlkit.graph.equality import equal
 from fdlkit.graph.model import Leaf
+from fdlkit.graph.references import ref
 from fdlkit.graph.snapshot import snapshot
 from fdlkit.graph.texts import leaf
 from fdlkit.serialize.loading import loads
@@ -197,6 +198,14 @@ def test_the_tree_shows_them_on_their_line():
     config = fdl.Config(Box, a=pathlib.Path("x"), b=functools.partial(nn.gelu))
     text = render_tree(tree(snapshot(config)))
     assert "a = Path('x')" in text and "b = partial(gelu)" in text
+
+
+def test_a_reference_to_one_shows_what_it_shows_itself():
+    a = fdl.Config(dict, out=pathlib.Path("x"), act=nn.gelu, b=[ref("out"), ref("act")])
+    text = render_tree(tree(snapshot(a)))
+    assert "ref(out) = Path('x')" in text and "ref(act) = gelu" in text
+    b = fdl.Config(dict, out=pathlib.Path("x"), act=nn.gelu, b=[1, 2])
+    assert "ref(act) = gelu" in render(diff(a, b))
 
 
 def test_a_field_that_the_class_has_got_since_is_given_its_default():
