@@ -19,7 +19,7 @@ import fiddle as fdl
 from fiddle.experimental import auto_config
 
 from fdlkit.errors import UserError
-from fdlkit.graph import fiddle_internals, paths, reprs
+from fdlkit.graph import fiddle_internals, leaf_texts, paths, reprs
 from fdlkit.graph.model import Graph, Leaf, Link
 from fdlkit.graph.paths import Path
 
@@ -261,7 +261,7 @@ def spell(graph: Graph, number: int) -> str:
     def parts(value: Any) -> _Parts:
         node = graph.node(value)
         if node is None:
-            return reprs.plain(value.live)
+            return leaf_texts.text(value.value)
         given = {argument.key: argument.value for argument in node.arguments}
         if "path" in given:
             assert isinstance(given["path"], Leaf)

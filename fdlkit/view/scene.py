@@ -13,7 +13,7 @@ import os
 from typing import Literal
 
 from fdlkit import printable
-from fdlkit.graph import origins, paths, reprs, texts
+from fdlkit.graph import origins, paths, texts
 from fdlkit.graph.faults import BrokenReferenceError, Found
 from fdlkit.graph.model import UNKNOWN, Argument, Graph, Link, Node, Origin, Value
 from fdlkit.graph.paths import Path, PathKey
@@ -364,7 +364,7 @@ class _Painter:
             return shown(self._title(self._graph.nodes[value.node]), self._limit)
         if isinstance(value, str | bytes):
             value = value[: self._limit + 1]
-        return shown(" ".join(reprs.plain(value).split()), self._limit)
+        return shown(texts.of_live(value), self._limit)
 
     # Boxes and rows.
 

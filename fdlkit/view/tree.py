@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from fdlkit import printable
-from fdlkit.graph import built, origins, paths, reprs, texts
+from fdlkit.graph import built, origins, paths, texts
 from fdlkit.graph.faults import BrokenReferenceError
 from fdlkit.graph.model import (
     UNKNOWN,
@@ -298,7 +298,7 @@ class _Tree:
             node = self._graph.nodes[value.node]
             mark = self._marks.get(value.node)
             return self._name(node) + (f" *{mark}" if mark else "")
-        return reprs.text(value)
+        return texts.of_live(value)
 
 
 # A piece of a line: a style, and a text.

@@ -232,6 +232,20 @@ FILES: dict[str, str | bytes] = {
     "sgd.json": """{"schema": "fdlkit.config/1", "root": {"node": 0}, "nodes": [
 {"kind": "config", "callable": "optax:sgd", "arguments": {"learning_rate": 1}}]}
 """,
+    "outgrown.json": """{"schema": "fdlkit.config/1", "root": {"node": 1}, "nodes": [
+{"kind": "config", "callable": "optax:sgd", "arguments": {"learning_rat": 1}},
+{"kind": "config", "callable": "optax:chain", "positional": [[0, {"node": 0}]],
+ "arguments": {"name": {"value": "decimal:Decimal", "positional": ["x"]}}}]}
+""",
+    "link.json": """{"schema": "fdlkit.config/1", "root": {"node": 1}, "nodes": [
+{"kind": "config", "callable": "optax:sgd",
+ "arguments": {"learning_rate": {"node": 9}}},
+{"kind": "list", "elements": [{"node": 0}]}]}
+""",
+    "fiddle.json": """{"root": {"type": "ref", "key": "dict_1"}, "objects": {"dict_1":
+{"type": {"type": "pyref", "module": "fiddle._src.config", "name": "Config"},
+"items": [], "metadata": null}}, "refcounts": {}, "version": "0.0.1"}
+""",
     "deep.json": "[" * 200_000,
     "big.json": f'{{"schema": {"9" * 5000}}}',
     "binary.flags": b"\xff\xfe",
@@ -448,6 +462,10 @@ SESSIONS: dict[str, list[str]] = {
         "show names.json --fdl_set=a=1",
         "show typo.json --fdl_set=a=1",
         "show field.json --fdl_set=a=1",
+        "show outgrown.json",
+        "show outgrown.json --fdl_set=a=1",
+        "show link.json",
+        "show fiddle.json",
         "show plain.json --fdl_set=a=1",
         "show deep.json",
         "show big.json",
