@@ -10,13 +10,16 @@ def location(*parts: str) -> Path | None:
     """Where fdlkit keeps something: below `XDG_CACHE_HOME`, else below `~/.cache`.
 
     Returns:
-      The folder, which need not be there; None where the user has no home either.
+      The folder, which need not be there; None where the user has no home either, or
+      one that is no absolute path.
     """
     chosen = os.environ.get("XDG_CACHE_HOME", "")
     try:
         # The standard has relative paths ignored: they would move with the shell.
         root = Path(chosen) if os.path.isabs(chosen) else Path.home() / ".cache"
     except RuntimeError:
+        return None
+    if not root.is_absolute():  # HOME is empty, or no folder
         return None
     return root.joinpath("fdlkit", *parts)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
+from collections.abc import Iterator
 
 from fdlkit import printable
 from fdlkit.cli.flags import Parsed
@@ -17,7 +20,7 @@ def load_overridden(target: str, parsed: Parsed) -> LoadedTarget:
 
     What the target lets a person name is kept for the completions of the next line.
     """
-    with only_the_answer():
+    with only_the_answer(), _staying_here():
         loaded, notes = overridden.load_overridden(
             target, parsed.overrides, allow=parsed.values["allow"]
         )
@@ -26,3 +29,14 @@ def load_overridden(target: str, parsed: Parsed) -> LoadedTarget:
     offered = collecting.collect(loaded.before)
     store.keep(loaded.file, loaded.function, loaded.source, offered)
     return loaded
+
+
+@contextlib.contextmanager
+def _staying_here() -> Iterator[None]:
+    """A user's file may change the folder, and `--out=FILE` is meant from this one."""
+    here = os.getcwd()
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):  # it may have taken the folder away
+            os.chdir(here)

@@ -8,7 +8,7 @@ from typing import Any
 
 import fiddle as fdl
 
-from fdlkit.errors import UserError
+from fdlkit.errors import UserError, is_interrupt
 from fdlkit.graph import (
     factories,
     fiddle_internals,
@@ -65,7 +65,8 @@ def build(config: Any) -> Any:
       UserError: Required arguments are not set (all are listed), a reference leads
         nowhere or in a circle, or there is one of the traps of `refuse_traps`. Nothing
         has been built then.
-      BuildError: A constructor raised, or called `sys.exit`. Ctrl-C passes through.
+      BuildError: A constructor raised whatever it may raise, or called `sys.exit`.
+        Ctrl-C passes through.
     """
     taken = take(config)
     graph = taken.graph
@@ -167,7 +168,9 @@ class _Builder(Resolver):
             return self._bound(node, original, args, kwargs)
         try:
             return fiddle_internals.call(original, args, kwargs)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
             raise self._failed(number, values, error) from error
 
     def _bound(

@@ -106,6 +106,14 @@ def callable_history(node: fdl.Buildable) -> list[history.HistoryEntry]:
     return node.__argument_history__.get("__fn_or_cls__", [])
 
 
+def delete_positional(node: fdl.Buildable, index: int) -> None:
+    """Takes away an argument that stands by position before a `*args`, or without one.
+
+    Fiddle's own `del node[index]` fails where the callable has no `*args`.
+    """
+    node._arguments_del_value(index)
+
+
 def record_value(node: fdl.Buildable, key: ArgumentKey, value: Any) -> None:
     """Adds to an argument's history, without setting it, that a value was written."""
     node.__argument_history__.add_new_value(key, value)

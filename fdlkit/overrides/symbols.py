@@ -13,7 +13,9 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from fdlkit import suggest
+from fdlkit import suggest, tracebacks
+from fdlkit.errors import is_interrupt
+from fdlkit.graph import messages
 from fdlkit.overrides.problems import BadTextError, quote
 
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
@@ -84,10 +86,17 @@ class Scope:
         module_name, name = match["module"], match["name"]
         try:
             module = importlib.import_module(module_name)
-        except Exception as error:
+        except ModuleNotFoundError as error:
             raise BadTextError(
                 f"cannot import '{module_name}': {error}", match.span("module")
             ) from error
+        except BaseException as error:  # a module may raise anything
+            if is_interrupt(error):
+                raise
+            what, *more = messages.raised(f"importing '{module_name}'", error)
+            frames = tracebacks.own_frames(error)
+            own = tuple(line.removeprefix("  ") for line in (*more, *frames))
+            raise BadTextError(what, match.span("module"), more=own) from error
         first, *rest = name.split(".")
         start = match.start("name")
         if first not in vars(module) and not hasattr(module, first):

@@ -14,8 +14,8 @@ import fiddle as fdl
 from fiddle import daglish, tag_type
 
 from fdlkit import suggest
-from fdlkit.errors import UserError
-from fdlkit.graph import module_names, names, paths, signatures
+from fdlkit.errors import UserError, is_interrupt
+from fdlkit.graph import messages, module_names, names, paths, signatures
 from fdlkit.graph.model import UNKNOWN, DType, Graph, Leaf, Member, Node, Symbol
 from fdlkit.graph.places import Places
 from fdlkit.graph.restore import restore
@@ -249,6 +249,10 @@ def _module(name: str) -> Any:
                 "is another module's: rename that file, and write the JSON again"
             )
         raise _NotUsableError(why) from None
+    except BaseException as error:  # a module may raise anything
+        if is_interrupt(error):
+            raise
+        raise _NotUsableError(messages.raised(f"importing {name}", error)[0]) from error
 
 
 def _dtype(name: str) -> Any:
