@@ -84,15 +84,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         streams.tell("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read the answer has seen enough. Python flushes stdout once more at
-        # exit, which must not fail again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        streams.give_up(sys.stdout)  # whoever read the answer has seen enough
         return 0
     except OSError as error:
         if error.errno not in _NOT_WRITTEN:
             raise
         streams.tell(f"error: the answer cannot be written: {error.strerror}")
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        streams.give_up(sys.stdout)
         return RunFailedError.exit_code
 
 

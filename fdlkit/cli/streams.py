@@ -58,10 +58,18 @@ def prepare() -> None:
 
 def tell(*lines: str) -> None:
     """Writes to stderr; where that cannot be, the exit code has to say it all."""
-    with contextlib.suppress(OSError, ValueError):
+    try:
         for line in lines:
             print(line, file=sys.stderr)
         sys.stderr.flush()
+    except (OSError, ValueError):
+        give_up(sys.stderr)
+
+
+def give_up(stream: TextIO) -> None:
+    """Lets a stream that takes no more be flushed at exit, as Python does once more."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 class _NoAnswer(io.TextIOBase):

@@ -26,9 +26,18 @@ def load_overridden(target: str, parsed: Parsed) -> LoadedTarget:
         )
     for note in notes:
         print("\n".join(printable.lines(f"note: {note}")), file=sys.stderr)
-    offered = collecting.collect(loaded.before)
-    store.keep(loaded.file, loaded.function, loaded.source, offered)
+    _keep_offers(loaded, parsed.changes)
     return loaded
+
+
+def _keep_offers(loaded: LoadedTarget, changes: store.Changes) -> None:
+    """The next line may begin with the same overrides, or with none."""
+    at = loaded.file, loaded.function, loaded.source
+    store.keep(*at, collecting.collect(loaded.before))
+    if changes:
+        offered = collecting.collect(loaded.cfg)
+        if store.recall(*at, changes) != offered:  # most overrides change no name
+            store.keep(*at, offered, changes)
 
 
 @contextlib.contextmanager

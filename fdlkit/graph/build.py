@@ -18,6 +18,7 @@ from fdlkit.graph import (
     tasks,
     walk,
 )
+from fdlkit.graph.hidden_configs import left_by_factory
 from fdlkit.graph.model import (
     UNKNOWN,
     Argument,
@@ -167,11 +168,20 @@ class _Builder(Resolver):
         if node.kind in ("partial", "arg_factory"):
             return self._bound(node, original, args, kwargs)
         try:
-            return fiddle_internals.call(original, args, kwargs)
+            built = fiddle_internals.call(original, args, kwargs)
         except BaseException as error:
             if is_interrupt(error):
                 raise
             raise self._failed(number, values, error) from error
+        if (name := left_by_factory(node, built)) is not None:
+            path = paths.format(self.places.path(number))
+            raise BuildError(
+                path,
+                f"the default of {self.places.describe(number)} is a config: {name}",
+                "  a build does not look into what a default_factory makes",
+                f"  set {name} in the config, with --fdl_set too",
+            )
+        return built
 
     def _bound(
         self, node: Node, original: Any, args: list[Any], kwargs: dict[str, Any]

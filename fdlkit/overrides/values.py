@@ -439,7 +439,9 @@ def _dict(
         again = next(i for i, key in enumerate(keys) if key in keys[:i])
         key = node.keys[again]
         assert key is not None  # an unpacked dict has been refused
-        raise BadTextError(f"the key {keys[again]!r} stands there twice", syntax.span(key, text))
+        raise BadTextError(
+            f"the key {keys[again]!r} stands there twice", syntax.span(key, text)
+        )
     return made
 
 
