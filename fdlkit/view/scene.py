@@ -16,6 +16,7 @@ from fdlkit import printable
 from fdlkit.graph import origins, paths, texts
 from fdlkit.graph.faults import BrokenReferenceError, Found
 from fdlkit.graph.model import UNKNOWN, Argument, Graph, Link, Node, Origin, Value
+from fdlkit.graph.mutated_defaults import written_as
 from fdlkit.graph.paths import Path, PathKey
 from fdlkit.graph.places import Places
 from fdlkit.graph.references import spell
@@ -438,7 +439,7 @@ class _Painter:
         )
         value = argument.value
         if value is None:
-            return self._unset(row, argument)
+            return self._unset(row, self._graph.nodes[holder], argument)
         if not isinstance(value, Link):
             return dataclasses.replace(row, text=self._texts.value(value))
         number = value.node
@@ -479,9 +480,9 @@ class _Painter:
         place, line = self._origins[at], argument.origin.line
         return f"{place}:{line}" if line else place
 
-    def _unset(self, row: Row, argument: Argument) -> Row:
+    def _unset(self, row: Row, holder: Node, argument: Argument) -> Row:
         if argument.default is not None:
-            text = self._default(argument.default)
+            text = self._default(argument.default) + written_as(holder, argument)
         elif argument.factory is not None:
             text = shown(f"{argument.factory.short}()", self._limit)
         else:

@@ -18,6 +18,7 @@ from fdlkit.graph.model import (
     Node,
     Value,
 )
+from fdlkit.graph.mutated_defaults import written_as
 from fdlkit.graph.places import Places
 from fdlkit.graph.resolve import Resolver
 from fdlkit.view.plain import flag
@@ -196,7 +197,8 @@ class _Tree:
         kind: Kind
         if value is None:
             assert argument is not None
-            kind, text = self._unset(argument)
+            assert item.holder is not None
+            kind, text = self._unset(self._graph.nodes[item.holder], argument)
         elif isinstance(value, Leaf):
             kind, text = "leaf", texts.leaf(value)
             if built.what(self._graph, value) is not None:
@@ -240,9 +242,10 @@ class _Tree:
             origin = node.origin
         return "" if value is None or origin is None else origins.short(origin)
 
-    def _unset(self, argument: Argument) -> tuple[Kind, str]:
+    def _unset(self, holder: Node, argument: Argument) -> tuple[Kind, str]:
         if argument.default is not None:
-            return "default", texts.default(self._graph, argument.default)
+            text = texts.default(self._graph, argument.default)
+            return "default", text + written_as(holder, argument)
         if argument.factory is not None:
             return "default", f"{argument.factory.short}()"
         return "unset", ""
