@@ -50,7 +50,7 @@ def _number_redirected() -> Iterator[None]:
 def prepare() -> None:
     """Makes stdout and stderr such that anything can be written to them."""
     if sys.stdout is None:  # the shell closed it: `fdlkit show TARGET >&-`
-        sys.stdout = _NoAnswer()
+        sys.stdout = _NoAnswer()  # type: ignore[assignment]
     if sys.stderr is None:  # `print(..., file=None)` would write to stdout
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for good
     _write_anything(sys.stdout)

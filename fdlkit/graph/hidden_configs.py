@@ -156,8 +156,11 @@ def left_by_factory(node: Node, built: Any) -> str | None:
         if argument.factory is None or argument.value is not None:
             continue
         made = getattr(built, str(argument.key), None)
-        inside = made.values() if type(made) is dict else made
-        parts = inside if isinstance(made, list | tuple | dict) else (made,)
+        parts: Iterable[Any] = (made,)
+        if isinstance(made, dict):
+            parts = dict.values(made)
+        elif isinstance(made, list | tuple):
+            parts = made
         if any(isinstance(part, fdl.Buildable) for part in parts):
             return str(argument.key)
     return None

@@ -42,6 +42,7 @@ def apply(cfg: fdl.Buildable, text: str, scope: Scope) -> list[str]:
     notes: list[str] = []
     for place in found:
         notes += _edit(cfg, place, edit, scope)
+    notes = places.few(notes)
     if any(step.key is None for step in edit.steps):
         did = "unset" if edit.operator == "~" else "set"
         notes.append(f"{text} {did} {places.touched(found)}")
@@ -168,7 +169,7 @@ def _cut(place: places.Place, before: Any) -> list[str]:
     """Says so if the place was a follower and is none now."""
     if not isinstance(before, references.Reference):
         return []
-    where = paths.format(place.path)
+    where = paths.brief(place.path)
     return [f"{where} no longer follows {references.show(before)}"]
 
 
@@ -187,7 +188,7 @@ def _swap(
         except (TypeError, ValueError) as error:
             raise BadTextError(f"cannot make a Config: {error}", span) from error
         return _cut(place, before)
-    where = paths.format(place.path)
+    where = paths.brief(place.path)
     set_now = fdl.ordered_arguments(before)
     positional = [key for key in set_now if isinstance(key, int)]
     if positional:

@@ -342,7 +342,7 @@ def _positional(
     count = max(count, len(by_place))
     if not -count <= index < count:
         some = f"{count} positional argument{'s' if count != 1 else ''}"
-        where = f"{paths.format(path)} ({callable_name(node)})"
+        where = f"{paths.brief(path)} ({callable_name(node)})"
         more: tuple[str, ...] = ()
         if rest is not None:
             more = ("to give it others, write the whole of it: Name(value, value)",)
@@ -403,7 +403,7 @@ def _entry(holder: dict, above: Place | None, step: Step) -> Place:
         present = [k for k in holder if isinstance(k, str)]
         hint = suggest.hint(key, present) if isinstance(key, str) else None
         what = no_key(holder, key, path)
-        more = (f"keys: {listing(map(repr, holder))}",)
+        more: tuple[str, ...] = (f"keys: {listing(map(repr, holder))}",)
         if hint or not isinstance(key, str):
             if not hint:
                 more = (*more, f"to add it: {paths.brief(path)}+={{{key!r}: VALUE}}")
@@ -445,6 +445,16 @@ def touched(found: list[Place]) -> str:
     shown = [paths.brief(place.path) for place in found[:_TOUCHED]]
     more = f" and {len(found) - _TOUCHED:,} more" if len(found) > _TOUCHED else ""
     return ", ".join(shown) + more
+
+
+def few(notes: list[str]) -> list[str]:
+    """What is to be said of places that an override was applied to, of the first ten.
+
+    Of one place there is at most one note.
+    """
+    if len(notes) <= _TOUCHED:
+        return notes
+    return [*notes[:_TOUCHED], f"and so on, at {len(notes) - _TOUCHED:,} more places"]
 
 
 _TOUCHED = 10

@@ -47,7 +47,7 @@ def apply(cfg: fdl.Buildable, text: str, scope: Scope) -> list[str]:
     notes = []
     for place in matching:
         notes += edits.write(place, value, len(text) - len(value), scope)
-    return [*notes, f"{text} set {places.touched(matching)}"]
+    return [*places.few(notes), f"{text} set {places.touched(matching)}"]
 
 
 def _is_tag(candidate: type) -> bool:

@@ -10,6 +10,7 @@ import fiddle as fdl
 import pytest
 
 from fdlkit.errors import UserError
+from fdlkit.graph.references import ref
 from fdlkit.overrides.apply import Override, apply
 from fdlkit.overrides.explain import explain
 
@@ -17,6 +18,10 @@ from fdlkit.overrides.explain import explain
 class Point(NamedTuple):
     x: int
     y: int = 7
+
+
+class Name(fdl.Tag):
+    """What it is called."""
 
 
 class Level(enum.IntEnum):
@@ -168,3 +173,16 @@ def test_what_it_was_before_is_still_told():
     cfg = changed(fdl.Config(Box, xs=[1]), "xs+=[2]", "xs+=[3]")
     told = [write.value for write in explain(cfg, "xs").writes]
     assert told == ["None", "[1]", "[1, 2]", "[1, 2, 3]"]
+
+
+@pytest.mark.parametrize("kind", ["set", "tag"])
+def test_of_many_links_that_are_cut_the_first_ten_are_told(kind):
+    boxes = [fdl.Config(Box, name=ref("name")) for _ in range(1200)]
+    for box in boxes:
+        fdl.add_tag(box, "name", Name)
+    cfg = fdl.Config(Box, name="x", xs=boxes)
+    text = "**.name=y" if kind == "set" else "Name=y"
+    _, notes = apply(cfg, [Override(kind, text)], None)
+    assert notes[0] == "xs[0].name no longer follows ref(name)"
+    assert notes[10] == "and so on, at 1,190 more places"
+    assert len(notes) == 12
