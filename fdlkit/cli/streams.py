@@ -50,7 +50,7 @@ def _number_redirected() -> Iterator[None]:
 def prepare() -> None:
     """Makes stdout and stderr such that anything can be written to them."""
     if sys.stdout is None:  # the shell closed it: `fdlkit show TARGET >&-`
-        sys.stdout = _NoAnswer()  # type: ignore[assignment]
+        sys.stdout = _NoAnswer()
     if sys.stderr is None:  # `print(..., file=None)` would write to stdout
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for good
     _write_anything(sys.stdout)
@@ -80,7 +80,7 @@ class _NoAnswer(io.TextIOBase):
         raise RunFailedError("the answer cannot be written: stdout is closed")
 
 
-def _write_anything(stream: TextIO) -> None:
+def _write_anything(stream: object) -> None:
     """Lets a stream write what its encoding lacks, as an escape.
 
     A command line may hold bytes that are no text, and a terminal may not know what a

@@ -155,7 +155,10 @@ def left_by_factory(node: Node, built: Any) -> str | None:
     for argument in node.arguments:
         if argument.factory is None or argument.value is not None:
             continue
-        made = getattr(built, str(argument.key), None)
+        try:  # past what the class makes of asking for an attribute
+            made = object.__getattribute__(built, str(argument.key))
+        except Exception:  # noqa: BLE001 - a property may raise anything
+            continue
         parts: Iterable[Any] = (made,)
         if isinstance(made, dict):
             parts = dict.values(made)
