@@ -59,6 +59,13 @@ def lazy_name(thing: Any) -> tuple[str, str] | None:
     return module, name
 
 
+def lazy_qualname(thing: Any) -> str | None:
+    """What a lazily imported name stands for: `pkg.mod`, `pkg.mod:Name`, or a name that
+    was imported from a module, `pkg.mod.Name`. None for anything else.
+    """
+    return thing.qualname if type(thing) is ProxyObject else None
+
+
 def in_build() -> contextlib.AbstractContextManager[None]:
     """Marks this thread as building, for Fiddle's check against nested builds."""
     return _in_build()
