@@ -21,7 +21,7 @@ from fdlkit.graph.paths import Path, PathKey
 from fdlkit.graph.places import Places
 from fdlkit.graph.references import spell
 from fdlkit.graph.resolve import Resolver
-from fdlkit.view.plain import Texts, flag, shown
+from fdlkit.view.plain import Texts, set_by, shown
 
 RowKind = Literal["value", "node", "container", "reference", "default", "unset"]
 EdgeKind = Literal["holds", "reference"]
@@ -434,7 +434,7 @@ class _Painter:
             kind="value",
             annotation=shown(argument.annotation, self._limit),
             tags=tuple(shown(tag.short, self._limit) for tag in argument.tags),
-            set_by=flag(argument.origin),
+            set_by=set_by(self._graph, argument),
             origin=self._origin(argument),
         )
         value = argument.value
