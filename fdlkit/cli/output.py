@@ -46,10 +46,12 @@ def check(out: str | None) -> None:
     """Refuses what cannot be a file, before any work is done for it.
 
     Raises:
-      UserError: The file's folder does not exist, or the file is a folder.
+      UserError: It has no name, its folder does not exist, or it is a folder.
     """
     if out is None:
         return
+    if not out:
+        raise UserError("--out needs the name of a file")
     path = pathlib.Path(out).expanduser()
     # What no file can be called is no folder either, and is told when it is written.
     if os.path.isdir(path):

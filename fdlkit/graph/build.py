@@ -8,7 +8,7 @@ from typing import Any
 
 import fiddle as fdl
 
-from fdlkit.errors import UserError
+from fdlkit.errors import UserError, is_interrupt
 from fdlkit.graph import (
     factories,
     fiddle_internals,
@@ -18,6 +18,7 @@ from fdlkit.graph import (
     tasks,
     walk,
 )
+from fdlkit.graph.hidden_configs import left_by_factory
 from fdlkit.graph.model import (
     UNKNOWN,
     Argument,
@@ -65,7 +66,8 @@ def build(config: Any) -> Any:
       UserError: Required arguments are not set (all are listed), a reference leads
         nowhere or in a circle, or there is one of the traps of `refuse_traps`. Nothing
         has been built then.
-      BuildError: A constructor raised, or called `sys.exit`. Ctrl-C passes through.
+      BuildError: A constructor raised whatever it may raise, or called `sys.exit`.
+        Ctrl-C passes through.
     """
     taken = take(config)
     graph = taken.graph
@@ -166,9 +168,20 @@ class _Builder(Resolver):
         if node.kind in ("partial", "arg_factory"):
             return self._bound(node, original, args, kwargs)
         try:
-            return fiddle_internals.call(original, args, kwargs)
-        except (Exception, SystemExit) as error:
+            built = fiddle_internals.call(original, args, kwargs)
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
             raise self._failed(number, values, error) from error
+        if (name := left_by_factory(node, built)) is not None:
+            path = paths.format(self.places.path(number))
+            raise BuildError(
+                path,
+                f"the default of {self.places.describe(number)} is a config: {name}",
+                "  a build does not look into what a default_factory makes",
+                f"  set {name} in the config, with --fdl_set too",
+            )
+        return built
 
     def _bound(
         self, node: Node, original: Any, args: list[Any], kwargs: dict[str, Any]

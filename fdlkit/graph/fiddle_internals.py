@@ -59,6 +59,13 @@ def lazy_name(thing: Any) -> tuple[str, str] | None:
     return module, name
 
 
+def lazy_qualname(thing: Any) -> str | None:
+    """What a lazily imported name stands for: `pkg.mod`, `pkg.mod:Name`, or a name that
+    was imported from a module, `pkg.mod.Name`. None for anything else.
+    """
+    return thing.qualname if type(thing) is ProxyObject else None
+
+
 def in_build() -> contextlib.AbstractContextManager[None]:
     """Marks this thread as building, for Fiddle's check against nested builds."""
     return _in_build()
@@ -104,6 +111,14 @@ def argument_history(
 def callable_history(node: fdl.Buildable) -> list[history.HistoryEntry]:
     """What the node was made to call, oldest first: when it was made, then swaps."""
     return node.__argument_history__.get("__fn_or_cls__", [])
+
+
+def delete_positional(node: fdl.Buildable, index: int) -> None:
+    """Takes away an argument that stands by position before a `*args`, or without one.
+
+    Fiddle's own `del node[index]` fails where the callable has no `*args`.
+    """
+    node._arguments_del_value(index)
 
 
 def record_value(node: fdl.Buildable, key: ArgumentKey, value: Any) -> None:

@@ -333,6 +333,7 @@ class Node:
         so that sharing it means nothing. In a graph equal ones are one node.
       metadata: What a `custom` container needs, besides its elements, to be made anew.
       origin: Where a Buildable was made, if it is known.
+      swapped: Who made a Buildable call something else last; None if nobody did.
     """
 
     kind: Kind
@@ -342,6 +343,7 @@ class Node:
     is_value: bool = False
     metadata: Leaf | None = None
     origin: Origin | None = dataclasses.field(default=None, compare=False)
+    swapped: Origin | None = dataclasses.field(default=None, compare=False)
 
     @property
     def is_buildable(self) -> bool:

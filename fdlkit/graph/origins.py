@@ -82,6 +82,12 @@ def made(node: fdl.Buildable) -> Origin | None:
     return of_entry(entries[0]) if entries else None
 
 
+def swapped(node: fdl.Buildable) -> Origin | None:
+    """Who made a node call something else last; None if nobody did."""
+    entries = fiddle_internals.callable_history(node)
+    return of_entry(entries[-1]) if len(entries) > 1 else None
+
+
 def written_by(
     who: str, number: int = 0, text: str = ""
 ) -> contextlib.AbstractContextManager[object]:

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from fdlkit import printable
+from fdlkit.errors import is_interrupt
 
 # An object that holds more than this, counted wherever it is held, is not written out.
 _MAX_PARTS = 1000
@@ -28,7 +29,9 @@ def text(value: Any) -> str:
         if not is_short(value):
             return f"{type(value).__qualname__}(...)"
         return printable.clean(" ".join(repr(value).split()))
-    except Exception:  # noqa: BLE001 - a broken __repr__ must not hide where the value stands
+    except BaseException as broken:  # it must not hide where the value stands
+        if is_interrupt(broken):
+            raise
         return f"<{type(value).__qualname__}>"
 
 

@@ -200,7 +200,14 @@ class _Camera:
             if not placed.can_be_named and name is not key:
                 argument = dataclasses.replace(argument, key=key)
             arguments.append(self._filled(argument, value, values, key))
-        return Node(kind, tuple(arguments), named, own, origin=origins.made(value))
+        return Node(
+            kind,
+            tuple(arguments),
+            named,
+            own,
+            origin=origins.made(value),
+            swapped=origins.swapped(value),
+        )
 
     def _filled(
         self,

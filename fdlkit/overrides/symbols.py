@@ -13,7 +13,9 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from fdlkit import suggest
+from fdlkit import suggest, tracebacks
+from fdlkit.errors import is_interrupt
+from fdlkit.graph import fiddle_internals, messages
 from fdlkit.overrides.problems import BadTextError, quote
 
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
@@ -68,6 +70,7 @@ class Scope:
         for module in self.modules:
             found = vars(module).get(first, _ABSENT)
             if found is not _ABSENT:
+                found = _loaded(found, (0, len(first)))
                 return _walk(found, rest, text, len(first), kind)
         if rest and (spelling := _with_a_colon(text)):
             raise BadTextError(
@@ -82,12 +85,7 @@ class Scope:
 
     def _qualified(self, match: re.Match[str]) -> Any:
         module_name, name = match["module"], match["name"]
-        try:
-            module = importlib.import_module(module_name)
-        except Exception as error:
-            raise BadTextError(
-                f"cannot import '{module_name}': {error}", match.span("module")
-            ) from error
+        module = _imported(module_name, match.span("module"))
         first, *rest = name.split(".")
         start = match.start("name")
         if first not in vars(module) and not hasattr(module, first):
@@ -130,6 +128,31 @@ def is_callable_symbol(value: object) -> bool:
     if inspect.ismethod(value):  # a classmethod's owner is a class, else an object
         return inspect.isclass(value.__self__)
     return callable(value) and isinstance(getattr(value, "__name__", None), str)
+
+
+def _imported(name: str, span: tuple[int, int]) -> types.ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise BadTextError(f"cannot import '{name}': {error}", span) from error
+    except BaseException as error:  # a module may raise anything
+        if is_interrupt(error):
+            raise
+        what, *more = messages.raised(f"importing '{name}'", error)
+        frames = tracebacks.own_frames(error)
+        own = tuple(line.removeprefix("  ") for line in (*more, *frames))
+        raise BadTextError(what, span, more=own) from error
+
+
+def _loaded(found: Any, span: tuple[int, int]) -> Any:
+    """What a name stands for that the experiment's file imports lazily."""
+    lazy = fiddle_internals.lazy_qualname(found)
+    if lazy is None:
+        return found
+    parent, _, own = lazy.rpartition(".")
+    if parent and own in vars(_imported(parent, span)):  # from pkg.mod import Name
+        return vars(sys.modules[parent])[own]
+    return _imported(lazy, span)
 
 
 def _members(value: object) -> Iterator[tuple[str, object]]:

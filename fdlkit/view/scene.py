@@ -16,11 +16,12 @@ from fdlkit import printable
 from fdlkit.graph import origins, paths, texts
 from fdlkit.graph.faults import BrokenReferenceError, Found
 from fdlkit.graph.model import UNKNOWN, Argument, Graph, Link, Node, Origin, Value
+from fdlkit.graph.mutated_defaults import written_as
 from fdlkit.graph.paths import Path, PathKey
 from fdlkit.graph.places import Places
 from fdlkit.graph.references import spell
 from fdlkit.graph.resolve import Resolver
-from fdlkit.view.plain import Texts, flag, shown
+from fdlkit.view.plain import Texts, set_by, shown
 
 RowKind = Literal["value", "node", "container", "reference", "default", "unset"]
 EdgeKind = Literal["holds", "reference"]
@@ -430,12 +431,12 @@ class _Painter:
             kind="value",
             annotation=shown(argument.annotation, self._limit),
             tags=tuple(shown(tag.short, self._limit) for tag in argument.tags),
-            set_by=flag(argument.origin),
+            set_by=set_by(self._graph, argument),
             origin=self._origin(argument),
         )
         value = argument.value
         if value is None:
-            return self._unset(row, argument)
+            return self._unset(row, self._graph.nodes[holder], argument)
         if not isinstance(value, Link):
             return dataclasses.replace(row, text=self._texts.value(value))
         number = value.node
@@ -476,9 +477,9 @@ class _Painter:
         place, line = self._origins[at], argument.origin.line
         return f"{place}:{line}" if line else place
 
-    def _unset(self, row: Row, argument: Argument) -> Row:
+    def _unset(self, row: Row, holder: Node, argument: Argument) -> Row:
         if argument.default is not None:
-            text = self._default(argument.default)
+            text = self._default(argument.default) + written_as(holder, argument)
         elif argument.factory is not None:
             text = shown(f"{argument.factory.short}()", self._limit)
         else:

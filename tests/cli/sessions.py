@@ -11,7 +11,7 @@ SHOP = '''
 from __future__ import annotations
 import dataclasses, enum
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 import fiddle as fdl
 from fiddle.experimental import auto_config
 from fdlkit import ref
@@ -27,6 +27,10 @@ class Kind(enum.Enum):
 class Part:
     width: int = 1
     note: Any = None
+
+class Point(NamedTuple):
+    x: int
+    y: int = 0
 
 @dataclasses.dataclass(frozen=True)
 class Tag2:
@@ -59,6 +63,7 @@ class Shop:
     built: Any = None
     nothing: Any = None
     parts: list[Part] = dataclasses.field(default_factory=list)
+    point: Point = Point(1)
     must: int = dataclasses.field(kw_only=True)
 
 built = Part()
@@ -131,6 +136,10 @@ def named(cfg, name): cfg.name = name
 def raising(cfg):
     cfg.no_such_thing = 1
 
+def leaving(cfg): raise SystemExit(0)
+
+async def awaited(cfg): cfg.part.width = 3
+
 def refusing(cfg):
     from fdlkit.errors import UserError
     raise UserError("not today", "  come back tomorrow")
@@ -147,6 +156,8 @@ def number() -> fdl.Config[Part]:
 
 def needs(size) -> fdl.Config[Part]:
     return fdl.Config(Part, width=size)
+
+def yielding(): yield base()
 
 @auto_config.auto_config
 def automatic():
@@ -201,6 +212,18 @@ def hidden():
 
 def kept():
     return fdl.Config(lambda: 1)
+
+def uses(inner=fdl.Config(Layer, 8)): return inner
+
+def default():
+    return fdl.Config(uses)
+
+@dataclasses.dataclass(frozen=True)
+class Made:
+    inner: Any = dataclasses.field(default_factory=lambda: fdl.Config(Layer, 8))
+
+def factory():
+    return fdl.Config(Made)
 """
 
 FILES: dict[str, str | bytes] = {
@@ -251,6 +274,7 @@ FILES: dict[str, str | bytes] = {
     "binary.flags": b"\xff\xfe",
     "good.flags": "--fdl_set=part.width=7\n",
     "bad.flags": "--fdl_sett=part.width=7\n",
+    "blank.flags": "--fdl_set steps=7\n",
     "runs/empty/notes": "",
 }
 
@@ -291,6 +315,10 @@ SESSIONS: dict[str, list[str]] = {
         "a[1 2]=3",
         "**=1",
         "~part.width=3",
+        "~table.beta",
+        "~point.x",
+        "table.beta.x=1",
+        "rate-=1",
         "~",
         "",
     ],
@@ -299,6 +327,7 @@ SESSIONS: dict[str, list[str]] = {
         "part.width=1.5",
         "part.width=inf",
         "part.width=0x" + "f" * 6000,
+        "part.width=1e5000",
         "rate=abc",
         "phase=abc",
         "raw=abc",
@@ -317,6 +346,7 @@ SESSIONS: dict[str, list[str]] = {
         "names=[1]",
         "table=[1]",
         "table={**a}",
+        "table={a:1,'a':2}",
         "unhashable={[]:1}",
         "nothing=none",
         "nothing=[a]",
@@ -344,6 +374,7 @@ SESSIONS: dict[str, list[str]] = {
         "part=Part(3)",
         "part=Part(*a)",
         "part=Part(**a)",
+        "part=Part(width=1,width=2)",
         "part=Part(",
         "part=Part(1)(2)",
         "part=3 + 4",
@@ -364,6 +395,8 @@ SESSIONS: dict[str, list[str]] = {
         "must+=5",
         f"-- --fdl_set=must={'9' * 3000} --fdl_set=must*={'9' * 3000}",
         "fast*=x",
+        "mode+=train",
+        f"-- --fdl_set=either={'9' * 400} --fdl_set=either*=1.5",
         "kind+=NEW",
         "part+=Part",
         "names*=[1]",
@@ -399,6 +432,10 @@ SESSIONS: dict[str, list[str]] = {
         "-- --fdl_fiddler=named",
         "-- --fdl_fiddler=TEXT",
         "-- --fdl_fiddler=raising",
+        "-- --fdl_fiddler=leaving",
+        "-- --fdl_fiddler=awaited",
+        "-- --fdl_fiddler=raises:base",
+        "-- --fdl_fiddler=small(width=1,width=2)",
         "-- --fdl_fiddler=refusing",
         "-- --fdl_fiddler=returning",
         "-- --fdl_fiddler=opened(anything=[x])",
@@ -453,6 +490,9 @@ SESSIONS: dict[str, list[str]] = {
         "show 'shop.py:needs(siez=1)'",
         "show 'shop.py:needs(1)'",
         "show shop.py:waiting",
+        "show shop.py:yielding",
+        "show shop.py:Part",
+        "show shop.py:small",
         "show cells.ipynb:base",
         "show 'shop:needs(siez=1)'",
     ],
@@ -486,6 +526,8 @@ SESSIONS: dict[str, list[str]] = {
         "train shop.py:climbing --workdir=w --fdl_set=must=1",
         "train shop.py:ambiguous --workdir=w",
         "train trouble.py:hidden --workdir=w",
+        "train trouble.py:default --workdir=w",
+        "train trouble.py:factory --workdir=w",
         "show shop.py:spelt",
         "show shop.py:bracket",
         "show shop.py:blank",
@@ -504,8 +546,10 @@ SESSIONS: dict[str, list[str]] = {
         f"show lm.py:T --out={'x' * 5000}",
         "show lm.py:T --out=no/such/folder/x",
         "show lm.py:T --out=runs",
+        "show lm.py:T --out=",
         "completion",
         "completion tcsh",
+        "completion bash --fish",
         "__complete bash",
         "diff lm.py:T",
         "diff lm.py:T lm.py:T lm.py:T",
@@ -544,10 +588,13 @@ SESSIONS: dict[str, list[str]] = {
         "show lm.py:T --steps 3",
         "show lm.py:T --depth=x",
         "show lm.py:T --depth=-1",
+        "show lm.py:T --where=maybe",
         "show lm.py:T --out",
         "show lm.py:T --nocolor=x",
         "show lm.py:T --undefok=steps --steps=3",
         "show lm.py:T --flagfile",
+        "show lm.py:T --flagfile=",
+        "show lm.py:T --flagfile=blank.flags",
         "show lm.py:T --flagfile=nowhere.flags",
         "show lm.py:T --flagfile=bad.flags",
         "show lm.py:T --flagfile=runs",

@@ -229,3 +229,20 @@ def test_characters_that_take_two_columns_count_twice():
     line = render(rows, width=30).splitlines()[1]
     assert printable.columns(line) in (29, 30)
     assert len(line) == 19
+
+
+def test_an_override_that_swaps_what_a_node_calls_is_marked_and_told():
+    cfg = fdl.Config(Box, a=fdl.Config(Mlp, width=3), b=[fdl.Config(Mlp, width=3)])
+    whole = fdl.Config(Box, a=cfg, b=cfg.a)
+    texts = ("a.a=Mesh", "a.b[0]=Mesh")
+    changed, _ = apply(
+        whole, [Override("set", text) for text in texts], sys.modules[__name__]
+    )
+    rows = {row.path: row for row in tree(snapshot(changed))}
+    assert (rows["a.a"].set_by, rows["a.a"].origin) == ("--fdl_set", "--fdl_set #1")
+    assert (rows["a.b[0]"].set_by, rows["a.b[0]"].origin) == (
+        "--fdl_set",
+        "--fdl_set #2",
+    )
+    assert rows["b"].set_by == "--fdl_set"  # the same node, which calls it too
+    assert rows["<root>"].set_by == rows["a"].set_by == rows["a.b"].set_by == ""
