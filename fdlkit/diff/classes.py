@@ -12,6 +12,7 @@ from typing import Any
 
 from fdlkit.graph.equality import is_made_by, same_leaf
 from fdlkit.graph.model import (
+    BUILDABLE_KINDS,
     UNKNOWN,
     Argument,
     Graph,
@@ -29,6 +30,12 @@ from fdlkit.graph.places import Places
 _MOST = 10**9
 
 _SEQUENCES = frozenset({"list", "tuple", "set", "frozenset"})
+
+# Kinds of nodes that are told arguments, which have defaults.
+_TOLD = BUILDABLE_KINDS - {"reference"}
+
+# Leaves of these types are equal when they are of one type and equal.
+_PLAIN = frozenset({int, str, bool, type(None), bytes})
 
 
 class Classes:
@@ -60,6 +67,8 @@ class Classes:
     def leaf(self, leaf: Leaf) -> int:
         """The class of a leaf."""
         held = leaf.value
+        if type(held) in _PLAIN:
+            return self._intern((type(held), held), 1, None)
         if isinstance(held, Opaque):
             return self._opaque_class(leaf, held)
         if isinstance(held, Symbol):
@@ -71,8 +80,9 @@ class Classes:
         return self._intern((head, entries), min(1 + below, _MOST), (head, entries))
 
     def _intern(self, key: Hashable, size: int, entries: Any) -> int:
-        found = self._numbers.setdefault(key, len(self.sizes))
-        if found == len(self.sizes):
+        found = self._numbers.get(key)
+        if found is None:
+            found = self._numbers[key] = len(self.sizes)
             self.sizes.append(size)
             self.entries.append(entries)
         return found
@@ -100,6 +110,7 @@ class Side:
       heads: For each node, the number of its kind and callable.
       of_node: For each node, its class.
       alone: For each node, whether it and each node below it stand in one place only.
+        Values and references are no such nodes: wherever they stand, it is so of them.
       counts: How many of the nodes that can be reached are of a class.
       first: The first of these, by class.
     """
@@ -125,9 +136,10 @@ class Side:
 
     def of(self, value: Value) -> int:
         """The class of a value."""
-        if isinstance(value, Leaf):
-            return self._classes.leaf(value)
-        return self.of_node[value.node]
+        if type(value) is Link:
+            return self.of_node[value.node]
+        assert isinstance(value, Leaf)
+        return self._classes.leaf(value)
 
     def node(self, value: Value | None) -> int | None:
         """The number of a node that sharing counts for; None for any other value."""
@@ -183,11 +195,9 @@ class Side:
         return found
 
     def _add(self, node: Node) -> None:
+        is_told = node.kind in _TOLD
+        entries, below = self._arguments(node) if is_told else self._children(node)
         head = self._head(node)
-        if node.is_buildable and node.kind != "reference":
-            entries, below = self._arguments(node)
-        else:
-            entries, below = self._children(node)
         self.alone.append(self._is_alone(node))
         self.heads.append(head)
         self.of_node.append(self._classes.node(head, entries, below))
@@ -204,7 +214,8 @@ class Side:
 
     def _arguments(self, node: Node) -> tuple[Any, int]:
         """What a node is told, as it counts for its class; and how much is below it."""
-        if self.graph.defaults_known:
+        knows_defaults = self.graph.defaults_known
+        if knows_defaults:
             self._learn(node)
         below, sizes = 0, self._classes.sizes
         found = []
@@ -212,7 +223,10 @@ class Side:
             value, number = argument.value, -1
             if value is not None:
                 number = self.of(value)
-                if self._holds_anyway(node, argument, number):
+                can_be_default = not knows_defaults or (
+                    argument.default is not None or argument.factory is not None
+                )
+                if can_be_default and self._holds_anyway(node, argument, number):
                     number = -1
                 else:
                     below += sizes[number]
@@ -230,14 +244,14 @@ class Side:
         return (tuple(pairs) if "ordered" in node.kind else frozenset(pairs)), below
 
     def _is_alone(self, node: Node) -> bool:
+        if node.is_value or node.kind == "reference":
+            return True
         if len(self.places.holders[len(self.alone)]) > 1:
             return False
         for argument in node.arguments:
-            if isinstance(argument.value, Link):
-                child = self.graph.nodes[argument.value.node]
-                is_plain = child.is_value or child.kind == "reference"
-                if not is_plain and not self.alone[argument.value.node]:
-                    return False
+            value = argument.value
+            if type(value) is Link and not self.alone[value.node]:
+                return False
         return True
 
     def _learn(self, node: Node) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 from fdlkit.diff import wording
@@ -39,6 +40,25 @@ _Way = tuple["_Way | None", PathKey]
 _Token = tuple[int, int]
 
 
+@dataclasses.dataclass(frozen=True)
+class Compared:
+    """Two graphs, and what is the same in them and what is not.
+
+    Attributes:
+      old: The old graph.
+      new: The new one.
+      diff: The changes.
+      old_of: For each new node the old one that it is, or that it is a copy of.
+      new_of: For each old node the new one that it is.
+    """
+
+    old: Graph
+    new: Graph
+    diff: Diff
+    old_of: Mapping[int, int]
+    new_of: Mapping[int, int]
+
+
 def diff(a: Any, b: Any) -> Diff:
     """What changes make the config `a` the config `b`.
 
@@ -55,8 +75,21 @@ def diff(a: Any, b: Any) -> Diff:
     Returns:
       The changes; none exactly if the two are equal. `apply` makes `b` of `a` by them.
     """
-    old = a if isinstance(a, Graph) else snapshot(a)
-    new = b if isinstance(b, Graph) else snapshot(b)
+    return _comparison(_graph(a), _graph(b)).run()
+
+
+def compare(old: Graph, new: Graph) -> Compared:
+    """The same of graphs, with the nodes of each that the nodes of the other are."""
+    comparison = _comparison(old, new)
+    changes = comparison.run()
+    return Compared(old, new, changes, *comparison.counterparts())
+
+
+def _graph(config: Any) -> Graph:
+    return config if isinstance(config, Graph) else snapshot(config, history=False)
+
+
+def _comparison(old: Graph, new: Graph) -> _Comparison:
     classes = Classes()
     # A graph that was read from text learns defaults from the other one.
     if old.defaults_known:
@@ -65,7 +98,7 @@ def diff(a: Any, b: Any) -> Diff:
     else:
         y = Side(new, classes)
         x = Side(old, classes)
-    return _Comparison(x, y, Matching(x, y, classes)).run()
+    return _Comparison(x, y, Matching(x, y, classes))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -167,6 +200,28 @@ class _Comparison:
                 value=len(self._values) - 1,
             ),
         )
+
+    def counterparts(self) -> tuple[dict[int, int], dict[int, int]]:
+        """For each new node the old one that it is or copies; the same the other way.
+
+        Of copies only the new node knows.
+        """
+        old_of = {y: token[1] for y, token in self._tokens.items() if token is not None}
+        new_of = {x: y for y, x in old_of.items() if self._tokens[y] == (0, x)}
+        # What is settled is the same all through, and was not looked into.
+        todo = [(x, y) for x, y in new_of.items() if y in self._matching.settled]
+        while todo:
+            x, y = todo.pop()
+            was = {exact_key(a.key): a for a in self._old.graph.nodes[x].arguments}
+            for argument in self._new.graph.nodes[y].arguments:
+                there = was.get(exact_key(argument.key))
+                before = None if there is None else self._old.node(there.value)
+                below = self._new.node(argument.value)
+                if before is None or below is None or below in old_of:
+                    continue
+                old_of[below], new_of[before] = before, below
+                todo.append((before, below))
+        return old_of, new_of
 
     # What is different at one node.
 

@@ -204,7 +204,7 @@ class Origin:
         return f"{self.file}:{self.line}" if self.line else self.file
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True, init=False)
 class Argument:
     """One argument of a node, or one element of a container.
 
@@ -228,6 +228,39 @@ class Argument:
     tags: tuple[Symbol, ...] = ()
     annotation: str = ""
     origin: Origin | None = dataclasses.field(default=None, compare=False)
+
+    # There are more of these than of anything else. What `dataclasses` would write to
+    # get past `frozen` takes twice as long as putting values into slots does.
+    def __init__(
+        self,
+        key: PathKey,
+        value: Value | None,
+        default: Value | None = None,
+        factory: Symbol | None = None,
+        required: bool = False,
+        tags: tuple[Symbol, ...] = (),
+        annotation: str = "",
+        origin: Origin | None = None,
+    ):
+        _put_key(self, key)
+        _put_value(self, value)
+        _put_default(self, default)
+        _put_factory(self, factory)
+        _put_required(self, required)
+        _put_tags(self, tags)
+        _put_annotation(self, annotation)
+        _put_origin(self, origin)
+
+
+_slots: Any = Argument
+_put_key = _slots.key.__set__
+_put_value = _slots.value.__set__
+_put_default = _slots.default.__set__
+_put_factory = _slots.factory.__set__
+_put_required = _slots.required.__set__
+_put_tags = _slots.tags.__set__
+_put_annotation = _slots.annotation.__set__
+_put_origin = _slots.origin.__set__
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from importlib import resources
 from typing import Any
 
 from fdlkit.view import colors
+from fdlkit.view.boxes import Row, Scene
 from fdlkit.view.plain import shown
-from fdlkit.view.scene import Row, Scene
 
 _MAX_TITLE = 200
 
