@@ -40,16 +40,16 @@ def dot(scene: Scene, *, font: str = FONT) -> str:
     for index, box in enumerate(scene.boxes):
         drawing.node(f"n{index}", label=_label(scene, box), tooltip=_text(box.name))
     for edge in scene.edges:
-        _draw(drawing, scene, edge)
+        _draw(drawing, scene, edge, font)
     return drawing.source
 
 
-def _draw(drawing: graphviz.Digraph, scene: Scene, edge: Edge) -> None:
+def _draw(drawing: graphviz.Digraph, scene: Scene, edge: Edge, font: str) -> None:
     if edge.kind == "holds":
         is_shared = scene.boxes[edge.to_box].mark > 0
         width = {"penwidth": "1.9"} if is_shared else {}
         ends = _right(edge.box, edge.row), _left(edge.to_box, None)
-        drawing.edge(*ends, **{**width, **_change(edge)})
+        drawing.edge(*ends, **{**width, **_change(edge, font)})
         return
     # Sources stand to the left as a rule: a line to them leaves on that side.
     if scene.boxes[edge.to_box].level < scene.boxes[edge.box].level:
@@ -65,18 +65,18 @@ def _draw(drawing: graphviz.Digraph, scene: Scene, edge: Edge) -> None:
         "constraint": "false",
         "penwidth": "0.9",
     }
-    drawing.edge(*ends, **{**attributes, **_change(edge)})
+    drawing.edge(*ends, **{**attributes, **_change(edge, font)})
 
 
-def _change(edge: Edge) -> dict[str, str]:
+def _change(edge: Edge, font: str) -> dict[str, str]:
     """How an edge looks that is only in one of two configs, or moved."""
     if not edge.change:
         return {}
     color = colors.change(edge.change).line
     if edge.change == "removed":
         return {"color": color, "style": "dotted"}
-    sign = SIGNS[edge.change]
-    return {"color": color, "label": f" {sign} ", "fontcolor": color}
+    label = {"label": f" {SIGNS[edge.change]} ", "fontcolor": color}
+    return {"color": color, **label, "fontname": font, "fontsize": "10"}
 
 
 def _left(box: int, row: int | None) -> str:

@@ -44,7 +44,7 @@ def _box(scene: Scene, index: int, box: Box) -> str:
 def _is_told(box: Box, number: int) -> bool:
     """Whether a row says what no edge does: not so a container of boxes alone."""
     row = box.rows[number]
-    if row.change:
+    if row.change and (row.box is None or row.notes):
         return True
     if row.kind != "container":
         return row.box is None

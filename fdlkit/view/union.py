@@ -72,11 +72,13 @@ class Section:
     Attributes:
       path: The node's place in the new config.
       called: What it calls, by its full name; empty for a container.
+      box: The box that it is, or is drawn in.
       entries: The changes.
     """
 
     path: str
     called: str
+    box: int
     entries: tuple[Entry, ...]
 
 
@@ -379,7 +381,9 @@ class _Union:
             entries = tuple(
                 Entry(lines[id(c)], *self._place(drawn[id(c)])) for c in changes
             )
-            yield Section(paths.format(path), called, entries)
+            node = self._news.node(path)
+            box = 0 if node is None else self._of_node(node)[0]
+            yield Section(paths.format(path), called, box, entries)
 
     def _place(self, drawn: _Drawn) -> tuple[int, int | None]:
         if isinstance(drawn, int):
