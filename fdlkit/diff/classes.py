@@ -55,8 +55,6 @@ class Classes:
         self._numbers: dict[Hashable, int] = {}
         self._heads: dict[Hashable, int] = {}
         self._opaque: dict[Hashable, list[tuple[Leaf, int]]] = {}
-        # By callable: its arguments, and a graph that knows their defaults.
-        self.signatures: dict[Hashable, dict[PathKey, tuple[Side, Argument]]] = {}
 
     def head(self, node: Node) -> int:
         """A number for what kind of node it is and what it calls."""
@@ -104,6 +102,9 @@ class Classes:
 class Side:
     """One of the two graphs, with its places and the classes of its values.
 
+    A graph that was read from text knows no defaults; it learns them from the other
+    side, if that is its teacher.
+
     Attributes:
       graph: The graph.
       places: Where its nodes stand.
@@ -115,18 +116,19 @@ class Side:
       first: The first of these, by class.
     """
 
-    def __init__(self, graph: Graph, classes: Classes):
+    def __init__(self, graph: Graph, classes: Classes, teacher: Side | None = None):
         self.graph = graph
         self.places = Places(graph)
         self.heads: list[int] = []
         self.of_node: list[int] = []
         self.alone: list[bool] = []
         self._classes = classes
+        self._teacher = teacher
+        self._signatures: dict[Hashable, dict[PathKey, Argument]] | None = None
         self._of_default: dict[int, int] = {}
-        self._learnt: set[int] = set()
         self._of_symbols: dict[tuple[str, int, int], int] = {}
-        for node in graph.nodes:
-            self._add(node)
+        for number, node in enumerate(graph.nodes):
+            self._add(number, node)
         self.counts: dict[int, int] = {}
         self.first: dict[int, int] = {}
         for number in self.places.order:
@@ -162,10 +164,26 @@ class Side:
         """
         if not node.is_buildable:
             return None
+        side = self
         if not self.graph.defaults_known:
-            known = self._classes.signatures.get(symbol_key(node.callable), {})
-            return known.get(key)
-        return None if argument is None else (self, argument)
+            if self._teacher is None:
+                return None
+            side = self._teacher
+            argument = side.signatures.get(symbol_key(node.callable), {}).get(key)
+        return None if argument is None else (side, argument)
+
+    @property
+    def signatures(self) -> dict[Hashable, dict[PathKey, Argument]]:
+        """By what this side's nodes call, its arguments."""
+        if self._signatures is None:
+            self._signatures = {}
+            seen = set()
+            for node in self.graph.nodes:
+                if node.kind in _TOLD and id(node.callable) not in seen:
+                    seen.add(id(node.callable))
+                    told = {argument.key: argument for argument in node.arguments}
+                    self._signatures[symbol_key(node.callable)] = told
+        return self._signatures
 
     def is_default(self, node: Node, argument: Argument) -> bool:
         """Whether what is set is what would hold if it were not, sharing aside."""
@@ -194,11 +212,19 @@ class Side:
             found = self._of_default[id(default)] = self.of(default)
         return found
 
-    def _add(self, node: Node) -> None:
+    def _add(self, number: int, node: Node) -> None:
+        is_plain = node.is_value or node.kind == "reference"
         is_told = node.kind in _TOLD
         entries, below = self._arguments(node) if is_told else self._children(node)
+        is_alone = is_plain or len(self.places.holders[number]) < 2
+        if is_alone and not is_plain:
+            for argument in node.arguments:
+                value = argument.value
+                if type(value) is Link and not self.alone[value.node]:
+                    is_alone = False
+                    break
         head = self._head(node)
-        self.alone.append(self._is_alone(node))
+        self.alone.append(is_alone)
         self.heads.append(head)
         self.of_node.append(self._classes.node(head, entries, below))
 
@@ -215,8 +241,6 @@ class Side:
     def _arguments(self, node: Node) -> tuple[Any, int]:
         """What a node is told, as it counts for its class; and how much is below it."""
         knows_defaults = self.graph.defaults_known
-        if knows_defaults:
-            self._learn(node)
         below, sizes = 0, self._classes.sizes
         found = []
         for argument in node.arguments:
@@ -242,27 +266,6 @@ class Side:
         keys = (exact_key(a.key) for a in node.arguments)
         pairs = zip(keys, numbers, strict=True)
         return (tuple(pairs) if "ordered" in node.kind else frozenset(pairs)), below
-
-    def _is_alone(self, node: Node) -> bool:
-        if node.is_value or node.kind == "reference":
-            return True
-        if len(self.places.holders[len(self.alone)]) > 1:
-            return False
-        for argument in node.arguments:
-            value = argument.value
-            if type(value) is Link and not self.alone[value.node]:
-                return False
-        return True
-
-    def _learn(self, node: Node) -> None:
-        """Remembers the defaults of what the node calls, for a graph without any."""
-        if id(node.callable) in self._learnt:
-            return
-        self._learnt.add(id(node.callable))
-        key = symbol_key(node.callable)
-        self._classes.signatures[key] = {
-            argument.key: (self, argument) for argument in node.arguments
-        }
 
 
 def exact_key(key: PathKey) -> Hashable:

@@ -94,10 +94,10 @@ def _comparison(old: Graph, new: Graph) -> _Comparison:
     # A graph that was read from text learns defaults from the other one.
     if old.defaults_known:
         x = Side(old, classes)
-        y = Side(new, classes)
+        y = Side(new, classes, x)
     else:
         y = Side(new, classes)
-        x = Side(old, classes)
+        x = Side(old, classes, y)
     return _Comparison(x, y, Matching(x, y, classes))
 
 

@@ -252,18 +252,18 @@ class Argument:
         _put_origin(self, origin)
 
 
-_slots: Any = Argument
-_put_key = _slots.key.__set__
-_put_value = _slots.value.__set__
-_put_default = _slots.default.__set__
-_put_factory = _slots.factory.__set__
-_put_required = _slots.required.__set__
-_put_tags = _slots.tags.__set__
-_put_annotation = _slots.annotation.__set__
-_put_origin = _slots.origin.__set__
+_argument: Any = Argument
+_put_key = _argument.key.__set__
+_put_value = _argument.value.__set__
+_put_default = _argument.default.__set__
+_put_factory = _argument.factory.__set__
+_put_required = _argument.required.__set__
+_put_tags = _argument.tags.__set__
+_put_annotation = _argument.annotation.__set__
+_put_origin = _argument.origin.__set__
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True, init=False)
 class Node:
     """A Buildable or a container.
 
@@ -288,6 +288,24 @@ class Node:
     metadata: Leaf | None = None
     origin: Origin | None = dataclasses.field(default=None, compare=False)
 
+    def __init__(  # as of an argument
+        self,
+        kind: Kind,
+        arguments: tuple[Argument, ...],
+        callable: Symbol | None = None,  # noqa: A002 - the field's name
+        type: Symbol | None = None,  # noqa: A002
+        is_value: bool = False,
+        metadata: Leaf | None = None,
+        origin: Origin | None = None,
+    ):
+        _put_kind(self, kind)
+        _put_arguments(self, arguments)
+        _put_callable(self, callable)
+        _put_type(self, type)
+        _put_is_value(self, is_value)
+        _put_metadata(self, metadata)
+        _put_made(self, origin)
+
     @property
     def is_buildable(self) -> bool:
         """Whether `build` calls something for it; False for containers."""
@@ -303,6 +321,16 @@ class Node:
             if argument.key == key and type(argument.key) is type(key):
                 return argument
         return None
+
+
+_node: Any = Node
+_put_kind = _node.kind.__set__
+_put_arguments = _node.arguments.__set__
+_put_callable = _node.callable.__set__
+_put_type = _node.type.__set__
+_put_is_value = _node.is_value.__set__
+_put_metadata = _node.metadata.__set__
+_put_made = _node.origin.__set__
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import fiddle as fdl
@@ -23,6 +23,7 @@ from fdlkit.graph import (
 )
 from fdlkit.graph.blanks import Blank
 from fdlkit.graph.model import (
+    BUILDABLE_KINDS,
     Argument,
     Graph,
     Kind,
@@ -103,19 +104,9 @@ class _Kinds(dict[type, Kind | None]):
         return found
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Parts:
-    """What is directly below a value.
-
-    Attributes:
-      kind: The value's kind.
-      keys: The keys, arguments in signature order.
-      values: What stands there.
-    """
-
-    kind: Kind
-    keys: Sequence[PathKey]
-    values: Sequence[Any]
+# What is directly below a value: the value's kind, keys (of arguments in signature
+# order), and what stands there.
+_Parts = tuple[Kind, Collection[PathKey], Collection[Any]]
 
 
 class _Camera:
@@ -125,8 +116,10 @@ class _Camera:
         self._names = names.Names()
         self._origins = reader
         self._kinds = _Kinds()
-        # By id, with the object itself so that its id stays its own.
-        self._done: dict[int, tuple[Any, Value]] = {}
+        # By id. What is in a config lives as long as that; what was made on the way is
+        # kept so that its id stays its own.
+        self._done: dict[int, Value] = {}
+        self._kept: list[Any] = []
         self._called: dict[int, tuple[Any, Symbol, Blank]] = {}
 
     @property
@@ -149,7 +142,7 @@ class _Camera:
                 parts = self._parts(value)
                 missing = [
                     child
-                    for child in parts.values
+                    for child in parts[2]
                     if kinds[type(child)] is not None and id(child) not in done
                 ]
                 if missing:
@@ -161,47 +154,46 @@ class _Camera:
                     todo += missing
                     continue
             todo.pop()
-            done[at] = value, self._node(value, parts)
+            done[at] = self._link(value, parts)
         return self._form(whole)
 
     def _form(self, value: Any) -> Value:
         known = self._done.get(id(value))
-        if known is not None:
-            return known[1]
-        leaf = Leaf(self._names.leaf(value))
-        self._done[id(value)] = value, leaf
-        return leaf
+        if known is None:
+            known = self._done[id(value)] = Leaf(self._names.leaf(value))
+            self._kept.append(value)
+        return known
 
     def _parts(self, value: Any) -> _Parts:
         kind = self._kinds[type(value)]
         assert kind is not None
-        if isinstance(value, fdl.Buildable):
+        if kind in BUILDABLE_KINDS:
             given = fiddle_internals.ordered_arguments(value)
-            return _Parts(kind, tuple(given), tuple(given.values()))
+            return kind, given.keys(), given.values()
         if kind == "list" or kind == "tuple":
-            return _Parts(kind, range(len(value)), value)
+            return kind, range(len(value)), value
         if kind == "set" or kind == "frozenset":
             leaf = self._names.leaf
             elements = sorted(value, key=lambda e: ranks.rank(e, leaf))
-            return _Parts(kind, range(len(elements)), elements)
+            return kind, range(len(elements)), elements
         if kind in _DICTS:
-            keys = [paths.of_dict_key(key) for key in value]
-            return _Parts(kind, keys, tuple(value.values()))
+            return kind, [paths.of_dict_key(key) for key in value], value.values()
         pairs = walk.children(value)
-        return _Parts(kind, [key for key, _ in pairs], [child for _, child in pairs])
+        self._kept.append(pairs)
+        return kind, [key for key, _ in pairs], [child for _, child in pairs]
 
-    def _node(self, value: Any, parts: _Parts) -> Value:
-        if isinstance(value, fdl.Buildable):
+    def _link(self, value: Any, parts: _Parts) -> Link:
+        if parts[0] in BUILDABLE_KINDS:
             node = self._buildable(value, parts)
         else:
             node = self._container(value, parts)
         number = self._table.add(node)
-        if len(self.nodes) > len(self.originals):
+        if number == len(self.originals):
             self.originals.append(value)
         return Link(number)
 
     def _container(self, value: Any, parts: _Parts) -> Node:
-        kind = parts.kind
+        kind, keys, values = parts
         named = own = metadata = None
         if kind == "namedtuple":
             named = self._names.symbol(type(value))
@@ -214,7 +206,7 @@ class _Camera:
         form = self._form
         elements = [
             Argument(key if type(key) is int else self._key(key), form(child))
-            for key, child in zip(parts.keys, parts.values, strict=True)
+            for key, child in zip(keys, values, strict=True)
         ]
         return Node(kind, tuple(elements), named, own, metadata=metadata)
 
@@ -224,15 +216,12 @@ class _Camera:
         return key
 
     def _buildable(self, value: fdl.Buildable, parts: _Parts) -> Node:
-        kind = parts.kind
+        kind, keys, values = parts
         own = self._names.symbol(type(value)) if kind == "buildable" else None
         made = self._origins.made(value)
         called = fdl.get_callable(value)
         if kind == "reference":
-            given = tuple(
-                Argument(key, self._form(child))
-                for key, child in zip(parts.keys, parts.values, strict=True)
-            )
+            given = tuple(map(Argument, keys, map(self._form, values)))
             return Node(kind, given, self._names.symbol(called), origin=made)
         known = self._called.get(id(called))
         if known is None:
@@ -241,7 +230,7 @@ class _Camera:
         _, named, blank = known
         arguments = self._usual(value, parts, blank)
         if arguments is None:
-            arguments = self._any(value, parts, blank)
+            arguments = list(self._any(value, parts, blank))
         return Node(kind, tuple(arguments), named, own, origin=made)
 
     def _blank(self, called: Any) -> Blank:
@@ -254,11 +243,12 @@ class _Camera:
 
         None for any other node. Nearly all are such, and this is most of the work.
         """
-        if any(fiddle_internals.argument_tags(node).values()):
+        tags = fiddle_internals.argument_tags(node)
+        if tags and any(tags.values()):
             return None
         arguments = list(blank.shown)
         form, at, origin = self._form, blank.at, self._origins.origin
-        for key, child in zip(parts.keys, parts.values, strict=True):
+        for key, child in zip(parts[1], parts[2], strict=True):
             place = at.get(key)
             if place is None:
                 return None
@@ -279,7 +269,7 @@ class _Camera:
         self, node: fdl.Buildable, parts: _Parts, blank: Blank
     ) -> Iterable[Argument]:
         """The arguments of any node: by place, variadic, hidden and tagged ones too."""
-        values = dict(zip(parts.keys, parts.values, strict=True))
+        values = dict(zip(parts[1], parts[2], strict=True))
         placed = signatures.placed(fdl.get_callable(node), values)
         key_of = {name: position for position, name in placed.names.items()}
         hidden = blank.hidden - values.keys()
