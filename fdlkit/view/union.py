@@ -31,7 +31,7 @@ from fdlkit.graph import paths
 from fdlkit.graph.model import Link
 from fdlkit.graph.paths import PathKey
 from fdlkit.graph.places import Places
-from fdlkit.view.anchors import anchors
+from fdlkit.view.anchors import Anchors, anchors
 from fdlkit.view.boxes import Mark, Row, Scene
 from fdlkit.view.plain import shown
 from fdlkit.view.scene import Place, Wanted, paint
@@ -145,7 +145,7 @@ class _Union:
         self._new = paint(compared.new, new, limit)
         self._splice = Splice(self._old, self._new, compared.new_of)
         self._moves = self._find_moves()
-        self._anchors: dict[tuple[int, int], dict[Hashable, int]] = {}
+        self._anchors: dict[tuple[int, int], Anchors] = {}
 
     def run(self) -> Union:
         for number, box in enumerate(self._new.scene.boxes):
@@ -202,6 +202,8 @@ class _Union:
                 old = self._olds.node(spot.change.from_holder.path)
                 if old in self._compared.new_of:
                     near.add(self._compared.new_of[old])
+            if isinstance(spot.change, Unset | Removed):
+                continue
             if spot.new is not None and spot.change.key is not None:
                 argument = self._news.argument(Link(spot.new), spot.change.key)
                 if argument is not None and isinstance(argument.value, Link):
@@ -245,9 +247,16 @@ class _Union:
             return box, row
         mark = _MARKS[text.what(change)]
         notes = line.notes
-        was = self._old.rows.get((spot.old, key))
-        if isinstance(change, Set) and was is not None and self._splice.is_more(was):
-            self._ghost(spot.old, spot.new, key, ())
+        was = key
+        if type(was) is int:
+            was = self._old_key(spot.old, spot.new, was)
+        there = self._old.rows.get((spot.old, was))
+        if (
+            isinstance(change, Set)
+            and there is not None
+            and self._splice.is_more(there)
+        ):
+            self._ghost(spot.old, spot.new, was, ())
         elif isinstance(change, Set) and mark == "changed":
             return self._changed(change, place, notes)
         if isinstance(change, Moved):
@@ -352,26 +361,32 @@ class _Union:
         level = 0
         if row is not None:
             level = self._new.scene.boxes[box].rows[row].level + 1
-        if (old, new) not in self._anchors:
-            self._anchors[old, new] = self._find_anchors(old, new, box, row)
-        at = self._anchors[old, new][exact_key(key)]
+        at = self._anchors_of(old, new).before[exact_key(key)]
         return self._splice.put(there, (box, at), level, notes)
 
-    def _find_anchors(
-        self, old: int, new: int, box: int, row: int | None
-    ) -> dict[Hashable, int]:
+    def _old_key(self, old: int, new: int, key: int) -> int:
+        """The key that an element had before others were put in and taken out."""
+        found = self._anchors_of(old, new).old_of.get(key, key)
+        assert isinstance(found, int)
+        return found
+
+    def _anchors_of(self, old: int, new: int) -> Anchors:
+        known = self._anchors.get((old, new))
+        if known is not None:
+            return known
+        _, row = self._of_node(new)
         node = self._compared.new.nodes[new]
-        rows, ends = {}, {}
+        rows: dict[Hashable, tuple[int, int]] = {}
         for argument in node.arguments:
             place = self._new.rows.get((new, argument.key))
             if place is not None:
-                key = exact_key(argument.key)
-                rows[key], ends[key] = place[1], self._end(place)
+                rows[exact_key(argument.key)] = place[1], self._end(place)
+        first = 0 if row is None else row + 1
         gone, put = self._moves.get(new, ((), ()))
-        return anchors(
-            self._compared.old.nodes[old], node, gone, put, rows, ends,
-            first=0 if row is None else row + 1,
-        )  # fmt: skip
+        was = self._compared.old.nodes[old]
+        found = anchors(was, node, gone, put, rows, first)
+        self._anchors[old, new] = found
+        return found
 
     # The list of changes.
 

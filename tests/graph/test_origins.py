@@ -59,7 +59,8 @@ def test_an_override_is_kept_with_its_number_and_text_also_in_copies():
 def test_lines_are_the_users_where_fiddle_would_name_its_own():
     config = fdl.Config(Box, a=fdl.Config(Box))
     selectors.select(config.a, Box).set(b=1)
-    assert origins.Reader().origin(config.a, "b") is None  # a line of Fiddle's says nothing
+    # A line of Fiddle's says nothing.
+    assert origins.Reader().origin(config.a, "b") is None
     cause = Cause("--fdl_fiddler", 1, "f")
     with origins.written_by_lines(cause):
         line = here() + 1

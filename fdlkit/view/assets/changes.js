@@ -90,6 +90,7 @@ function listChanges(sections, goTo) {
   window.addEventListener("resize", () => { drawnFrom = -1; draw(); });
   const keys = document.querySelector("#help dl");
   keys.append(element("dt", "", "[ ]"), element("dd", "", "the change before, the next one"));
+  keys.append(element("dt", "", "+ - ~ > & #"), element("dd", "", "added, removed, changed, moved, shared or no longer, tagged or no longer"));
   draw();
   return step;
 }
