@@ -174,6 +174,6 @@ def test_two_thousand_changed_nodes_are_in_the_document_only_where_they_are_seen
     assert chosen(tab) == "blocks[1999].inner.rate"
     assert tab.count(".told.chosen") == tab.count(".row.chosen") == 1
     tab.press("e")
-    assert tab.count("#boxes .box") < 1_000
     tab.press("[")
     assert chosen(tab) == "blocks[1998].inner.rate"
+    assert tab.count(".row") < 120
