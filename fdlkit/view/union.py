@@ -257,6 +257,7 @@ class _Union:
             and self._splice.is_more(there)
         ):
             self._ghost(spot.old, spot.new, was, ())
+            notes = tuple(note for note in notes if not note.startswith("was "))
         elif isinstance(change, Set) and mark == "changed":
             return self._changed(change, place, notes)
         if isinstance(change, Moved):

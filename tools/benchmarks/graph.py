@@ -272,7 +272,7 @@ def _forecast(past: Mapping[int, float], size: int) -> float:
     if not past:
         return 0.0
     (*_, last), sizes = past, list(past)
-    power = 2.0
+    power = 1.6  # between a plain walk's and that of what compares all with all
     if len(sizes) > 1:
         first = sizes[-2]
         power = math.log(past[last] / past[first]) / math.log(last / first)
