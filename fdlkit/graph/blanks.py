@@ -70,5 +70,6 @@ def blank(
         value = dataclasses.replace(arguments["value"], annotation="")
         arguments["value"] = value
     shown = tuple(a for key, a in arguments.items() if key not in hidden)
+    at: dict[PathKey, int]
     at = {a.key: n for n, a in enumerate(shown) if isinstance(a.key, str)}
     return Blank(arguments, frozenset(hidden), variadic_at, shown, at)

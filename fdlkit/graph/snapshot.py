@@ -248,6 +248,7 @@ class _Camera:
             return None
         arguments = list(blank.shown)
         form, at, origin = self._form, blank.at, self._origins.origin
+        key: Any  # of an argument, so no `Key`
         for key, child in zip(parts[1], parts[2], strict=True):
             place = at.get(key)
             if place is None:

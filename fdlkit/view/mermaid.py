@@ -103,11 +103,11 @@ def _styles(scene: Scene) -> list[str]:
         lines.append("  classDef shared stroke-width:3px")
         lines.append(f"  class {','.join(shared)} shared")
     for mark in ("added", "removed", "changed"):
-        names = [f"n{n}" for n, box in enumerate(scene.boxes) if box.change == mark]
+        boxes = [f"n{n}" for n, box in enumerate(scene.boxes) if box.change == mark]
         dashes = ",stroke-dasharray:5 4" if mark == "removed" else ""
-        if names:
+        if boxes:
             style = f"stroke:{colors.change(mark).line},stroke-width:2px{dashes}"
-            lines += [f"  classDef {mark} {style}", f"  class {','.join(names)} {mark}"]
+            lines += [f"  classDef {mark} {style}", f"  class {','.join(boxes)} {mark}"]
     references = [
         str(number)
         for number, edge in enumerate(scene.edges)

@@ -200,8 +200,9 @@ class _Union:
         for spot in self._spots:
             if isinstance(spot.change, Moved):
                 old = self._olds.node(spot.change.from_holder.path)
-                if old in self._compared.new_of:
-                    near.add(self._compared.new_of[old])
+                new = None if old is None else self._compared.new_of.get(old)
+                if new is not None:
+                    near.add(new)
             if isinstance(spot.change, Unset | Removed):
                 continue
             if spot.new is not None and spot.change.key is not None:
