@@ -169,10 +169,10 @@ def main(argv: list[str] | None = None) -> int:
     if browser is None:
         print("no Chromium is here: the pictures of the page are left as they are")
         return 0
-    for name, (text, path) in pages().items():
+    for name, (text, at) in pages().items():
         for scheme in SCHEMES:
             to = f"{name}-{scheme}.png"
-            photograph(browser, text, path, scheme, to)
+            photograph(browser, text, at, scheme, to)
             print(f"docs/pictures/{to}: written")
     return 0
 
