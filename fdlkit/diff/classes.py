@@ -75,7 +75,8 @@ class Classes:
 
     def node(self, head: int, entries: Any, below: int) -> int:
         """The class of a node."""
-        return self._intern((head, entries), min(1 + below, _MOST), (head, entries))
+        key = head, entries
+        return self._intern(key, min(1 + below, _MOST), key)
 
     def _intern(self, key: Hashable, size: int, entries: Any) -> int:
         found = self._numbers.get(key)
@@ -124,6 +125,7 @@ class Side:
         self.alone: list[bool] = []
         self._classes = classes
         self._teacher = teacher
+        self._is_plain: list[bool] = []
         self._signatures: dict[Hashable, dict[PathKey, Argument]] | None = None
         self._of_default: dict[int, int] = {}
         self._of_symbols: dict[tuple[str, int, int], int] = {}
@@ -145,10 +147,9 @@ class Side:
 
     def node(self, value: Value | None) -> int | None:
         """The number of a node that sharing counts for; None for any other value."""
-        if value is None or isinstance(value, Leaf):
+        if type(value) is not Link or self._is_plain[value.node]:
             return None
-        node = self.graph.nodes[value.node]
-        return None if node.is_value or node.kind == "reference" else value.node
+        return value.node
 
     def default(
         self, node: Node, key: PathKey, argument: Argument | None
@@ -214,17 +215,14 @@ class Side:
 
     def _add(self, number: int, node: Node) -> None:
         is_plain = node.is_value or node.kind == "reference"
-        is_told = node.kind in _TOLD
-        entries, below = self._arguments(node) if is_told else self._children(node)
-        is_alone = is_plain or len(self.places.holders[number]) < 2
-        if is_alone and not is_plain:
-            for argument in node.arguments:
-                value = argument.value
-                if type(value) is Link and not self.alone[value.node]:
-                    is_alone = False
-                    break
+        if node.kind in _TOLD:
+            entries, below, is_alone = self._arguments(node)
+        else:
+            entries, below, is_alone = self._children(node)
+        is_alone = is_alone and len(self.places.holders[number]) < 2
+        self._is_plain.append(is_plain)
+        self.alone.append(is_plain or is_alone)
         head = self._head(node)
-        self.alone.append(is_alone)
         self.heads.append(head)
         self.of_node.append(self._classes.node(head, entries, below))
 
@@ -238,34 +236,56 @@ class Side:
                 self._of_symbols[key] = found
         return found
 
-    def _arguments(self, node: Node) -> tuple[Any, int]:
-        """What a node is told, as it counts for its class; and how much is below it."""
-        knows_defaults = self.graph.defaults_known
-        below, sizes = 0, self._classes.sizes
-        found = []
-        for argument in node.arguments:
-            value, number = argument.value, -1
-            if value is not None:
-                number = self.of(value)
-                can_be_default = not knows_defaults or (
-                    argument.default is not None or argument.factory is not None
-                )
-                if can_be_default and self._holds_anyway(node, argument, number):
-                    number = -1
-                else:
-                    below += sizes[number]
-            if number >= 0 or argument.tags:
-                found.append((argument.key, number, argument.tags))
-        return frozenset(found), below
+    def _arguments(self, node: Node) -> tuple[Any, int, bool]:
+        """What a node is told, as it counts for its class.
 
-    def _children(self, node: Node) -> tuple[Any, int]:
-        numbers = [self.of(a.value) for a in node.arguments if a.value is not None]
+        And how much is below it, and whether each node below stands in one place only.
+        """
+        knows_defaults = self.graph.defaults_known
+        sizes, of_node, leaf = self._classes.sizes, self.of_node, self._classes.leaf
+        below, is_alone, found = 0, True, []
+        for argument in node.arguments:
+            value, default = argument.value, argument.default
+            if value is None:
+                if argument.tags:
+                    found.append((argument.key, -1, argument.tags))
+                continue
+            if type(value) is Link:
+                number = of_node[value.node]
+                is_alone = is_alone and self.alone[value.node]
+            else:
+                number = leaf(value)  # type: ignore[arg-type]
+            if knows_defaults and default is not None:
+                holds_anyway = self.of_default(default) == number
+            elif knows_defaults and argument.factory is None:
+                holds_anyway = False
+            else:
+                holds_anyway = self._holds_anyway(node, argument, number)
+            if not holds_anyway:
+                below += sizes[number]
+                found.append((argument.key, number, argument.tags))
+            elif argument.tags:
+                found.append((argument.key, -1, argument.tags))
+        return frozenset(found), below, is_alone
+
+    def _children(self, node: Node) -> tuple[Any, int, bool]:
+        """The same of a container."""
+        of_node, leaf = self.of_node, self._classes.leaf
+        is_alone, numbers = True, []
+        for argument in node.arguments:
+            value = argument.value
+            if type(value) is Link:
+                numbers.append(of_node[value.node])
+                is_alone = is_alone and self.alone[value.node]
+            elif value is not None:
+                numbers.append(leaf(value))  # type: ignore[arg-type]
         below = sum(map(self._classes.sizes.__getitem__, numbers))
         if node.kind in _SEQUENCES:
-            return tuple(numbers), below
+            return tuple(numbers), below, is_alone
         keys = (exact_key(a.key) for a in node.arguments)
         pairs = zip(keys, numbers, strict=True)
-        return (tuple(pairs) if "ordered" in node.kind else frozenset(pairs)), below
+        entries = tuple(pairs) if "ordered" in node.kind else frozenset(pairs)
+        return entries, below, is_alone
 
 
 def exact_key(key: PathKey) -> Hashable:

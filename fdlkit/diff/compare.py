@@ -28,6 +28,7 @@ from fdlkit.diff.model import (
 )
 from fdlkit.diff.saying import Words
 from fdlkit.diff.sequences import in_order
+from fdlkit.graph import garbage
 from fdlkit.graph.equality import is_made_by, same_leaf
 from fdlkit.graph.model import Argument, Graph, Leaf, Link, Node, Value
 from fdlkit.graph.paths import Path, PathKey
@@ -75,14 +76,16 @@ def diff(a: Any, b: Any) -> Diff:
     Returns:
       The changes; none exactly if the two are equal. `apply` makes `b` of `a` by them.
     """
-    return _comparison(_graph(a), _graph(b)).run()
+    with garbage.waiting():
+        return _comparison(_graph(a), _graph(b)).run()
 
 
 def compare(old: Graph, new: Graph) -> Compared:
     """The same of graphs, with the nodes of each that the nodes of the other are."""
-    comparison = _comparison(old, new)
-    changes = comparison.run()
-    return Compared(old, new, changes, *comparison.counterparts())
+    with garbage.waiting():
+        comparison = _comparison(old, new)
+        changes = comparison.run()
+        return Compared(old, new, changes, *comparison.counterparts())
 
 
 def _graph(config: Any) -> Graph:
@@ -176,9 +179,11 @@ class _Comparison:
         x, y = self._old.node(was), self._new.node(now)
         if y is not None:
             self._tokens[y] = self._primary(y)
-        if self._is_same(was, now) or (
-            x is not None and y is not None and self._tokens[y] == (0, x)
-        ):
+        if x is None and y is None:
+            is_same = self._is_same(was, now)
+        else:
+            is_same = x is not None and y is not None and self._tokens[y] == (0, x)
+        if is_same:
             return
         old, new = self._words.apart(
             was,
@@ -316,7 +321,8 @@ class _Comparison:
                     ),
                 )
             self._value(at, token, j, was[i].value, value, None)
-            self._tags(at, token, j, was[i], now[j])
+            if was[i].tags or now[j].tags:
+                self._tags(at, token, j, was[i], now[j])
 
     def _argument(
         self,
@@ -379,10 +385,10 @@ class _Comparison:
         default: Said | None,
     ) -> None:
         """Two values in one place; says nothing if the new one is to be expected."""
-        if was is not None and self._is_same(was, now):
+        c, y = self._old.node(was), self._new.node(now)
+        if y is not None and self._is_expected(at, token, key, c, y):
             return
-        y = self._new.node(now)
-        if y is not None and self._is_expected(at, token, key, self._old.node(was), y):
+        if was is not None and c is None and y is None and self._is_same(was, now):
             return
         new = self._words.new(now, at.number, key, self._tokens)
         if was is None:
@@ -489,9 +495,7 @@ class _Comparison:
     # The end.
 
     def _is_same(self, was: Value, now: Value) -> bool:
-        """Whether two values are equal, where sharing says nothing about them."""
-        if self._old.node(was) is not None or self._new.node(now) is not None:
-            return False
+        """Whether two values are equal that sharing says nothing about."""
         if self._old.of(was) == self._new.of(now):
             return True
         todo = [(was, now)]

@@ -14,6 +14,7 @@ from fdlkit.graph import (
     blanks,
     circles,
     fiddle_internals,
+    garbage,
     names,
     origins,
     paths,
@@ -85,7 +86,8 @@ def snapshot(config: Any, *, history: bool = True) -> Graph:
 def take(config: Any, *, history: bool = True) -> Taken:
     """The same, with the values that the nodes were taken of."""
     camera = _Camera(origins.Reader() if history else origins.NoReader())
-    root = camera.value(config)
+    with garbage.waiting():
+        root = camera.value(config)
     return Taken(Graph(tuple(camera.nodes), root), tuple(camera.originals))
 
 
