@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 from fdlkit.diff import wording
@@ -27,6 +28,7 @@ from fdlkit.diff.model import (
 )
 from fdlkit.diff.saying import Words
 from fdlkit.diff.sequences import in_order
+from fdlkit.graph import garbage
 from fdlkit.graph.equality import is_made_by, same_leaf
 from fdlkit.graph.model import Argument, Graph, Leaf, Link, Node, Value
 from fdlkit.graph.paths import Path, PathKey
@@ -37,6 +39,25 @@ _Way = tuple["_Way | None", PathKey]
 
 # A node of the old graph (or the nth copy of it) that a new node is: (n, number).
 _Token = tuple[int, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Compared:
+    """Two graphs, and what is the same in them and what is not.
+
+    Attributes:
+      old: The old graph.
+      new: The new one.
+      diff: The changes.
+      old_of: For each new node the old one that it is, or that it is a copy of.
+      new_of: For each old node the new one that it is.
+    """
+
+    old: Graph
+    new: Graph
+    diff: Diff
+    old_of: Mapping[int, int]
+    new_of: Mapping[int, int]
 
 
 def diff(a: Any, b: Any) -> Diff:
@@ -55,17 +76,32 @@ def diff(a: Any, b: Any) -> Diff:
     Returns:
       The changes; none exactly if the two are equal. `apply` makes `b` of `a` by them.
     """
-    old = a if isinstance(a, Graph) else snapshot(a)
-    new = b if isinstance(b, Graph) else snapshot(b)
+    with garbage.waiting():
+        return _comparison(_graph(a), _graph(b)).run()
+
+
+def compare(old: Graph, new: Graph) -> Compared:
+    """The same of graphs, with the nodes of each that the nodes of the other are."""
+    with garbage.waiting():
+        comparison = _comparison(old, new)
+        changes = comparison.run()
+        return Compared(old, new, changes, *comparison.counterparts())
+
+
+def _graph(config: Any) -> Graph:
+    return config if isinstance(config, Graph) else snapshot(config, history=False)
+
+
+def _comparison(old: Graph, new: Graph) -> _Comparison:
     classes = Classes()
     # A graph that was read from text learns defaults from the other one.
     if old.defaults_known:
         x = Side(old, classes)
-        y = Side(new, classes)
+        y = Side(new, classes, x)
     else:
         y = Side(new, classes)
-        x = Side(old, classes)
-    return _Comparison(x, y, Matching(x, y, classes)).run()
+        x = Side(old, classes, y)
+    return _Comparison(x, y, Matching(x, y, classes))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,9 +179,11 @@ class _Comparison:
         x, y = self._old.node(was), self._new.node(now)
         if y is not None:
             self._tokens[y] = self._primary(y)
-        if self._is_same(was, now) or (
-            x is not None and y is not None and self._tokens[y] == (0, x)
-        ):
+        if x is None and y is None:
+            is_same = self._is_same(was, now)
+        else:
+            is_same = x is not None and y is not None and self._tokens[y] == (0, x)
+        if is_same:
             return
         old, new = self._words.apart(
             was,
@@ -167,6 +205,28 @@ class _Comparison:
                 value=len(self._values) - 1,
             ),
         )
+
+    def counterparts(self) -> tuple[dict[int, int], dict[int, int]]:
+        """For each new node the old one that it is or copies; the same the other way.
+
+        Of copies only the new node knows.
+        """
+        old_of = {y: token[1] for y, token in self._tokens.items() if token is not None}
+        new_of = {x: y for y, x in old_of.items() if self._tokens[y] == (0, x)}
+        # What is settled is the same all through, and was not looked into.
+        todo = [(x, y) for x, y in new_of.items() if y in self._matching.settled]
+        while todo:
+            x, y = todo.pop()
+            was = {exact_key(a.key): a for a in self._old.graph.nodes[x].arguments}
+            for argument in self._new.graph.nodes[y].arguments:
+                there = was.get(exact_key(argument.key))
+                before = None if there is None else self._old.node(there.value)
+                below = self._new.node(argument.value)
+                if before is None or below is None or below in old_of:
+                    continue
+                old_of[below], new_of[before] = before, below
+                todo.append((before, below))
+        return old_of, new_of
 
     # What is different at one node.
 
@@ -261,7 +321,8 @@ class _Comparison:
                     ),
                 )
             self._value(at, token, j, was[i].value, value, None)
-            self._tags(at, token, j, was[i], now[j])
+            if was[i].tags or now[j].tags:
+                self._tags(at, token, j, was[i], now[j])
 
     def _argument(
         self,
@@ -324,10 +385,10 @@ class _Comparison:
         default: Said | None,
     ) -> None:
         """Two values in one place; says nothing if the new one is to be expected."""
-        if was is not None and self._is_same(was, now):
+        c, y = self._old.node(was), self._new.node(now)
+        if y is not None and self._is_expected(at, token, key, c, y):
             return
-        y = self._new.node(now)
-        if y is not None and self._is_expected(at, token, key, self._old.node(was), y):
+        if was is not None and c is None and y is None and self._is_same(was, now):
             return
         new = self._words.new(now, at.number, key, self._tokens)
         if was is None:
@@ -434,9 +495,7 @@ class _Comparison:
     # The end.
 
     def _is_same(self, was: Value, now: Value) -> bool:
-        """Whether two values are equal, where sharing says nothing about them."""
-        if self._old.node(was) is not None or self._new.node(now) is not None:
-            return False
+        """Whether two values are equal that sharing says nothing about."""
         if self._old.of(was) == self._new.of(now):
             return True
         todo = [(was, now)]

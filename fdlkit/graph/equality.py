@@ -254,7 +254,7 @@ _Known = tuple[Graph, Argument]
 
 
 def _graph(config: Any) -> Graph:
-    return config if isinstance(config, Graph) else snapshot(config)
+    return config if isinstance(config, Graph) else snapshot(config, history=False)
 
 
 def _path(way: _Way | None) -> str:

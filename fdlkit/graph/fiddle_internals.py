@@ -89,11 +89,13 @@ def ordered_arguments(node: fdl.Buildable) -> Mapping[ArgumentKey, Any]:
     given = raw_arguments(node)
     if len(given) < 2:
         return given
-    if any(isinstance(key, int) for key in given):
-        return fdl.ordered_arguments(node)
     parameters = node.__signature_info__.parameters
     ordered = {name: given[name] for name in parameters if name in given}
-    return ordered if len(ordered) == len(given) else ordered | given
+    if len(ordered) == len(given):
+        return ordered
+    if any(isinstance(key, int) for key in given):
+        return fdl.ordered_arguments(node)
+    return ordered | given
 
 
 def argument_tags(node: fdl.Buildable) -> Mapping[ArgumentKey, set[tag_type.TagType]]:

@@ -23,10 +23,14 @@ _ATOMS = frozenset({bool, int, float, complex, str, bytes, type(None)})
 
 def is_leaf(value: object) -> bool:
     """Whether nothing lies below the value."""
-    kind = type(value)
+    return is_leaf_type(type(value))
+
+
+def is_leaf_type(kind: type) -> bool:
+    """Whether nothing lies below values of this very type."""
     if kind in _ATOMS:
         return True
-    if isinstance(value, fdl.Buildable) or kind is collections.OrderedDict:
+    if issubclass(kind, fdl.Buildable) or kind is collections.OrderedDict:
         return False
     return daglish.find_node_traverser(kind) is None
 
