@@ -52,7 +52,8 @@ def run(parsed: Parsed) -> int:
 
         keeping.update(outcomes)
     for outcome in outcomes:
-        print("\n  ".join([_head(outcome, is_updated), *outcome.lines()]))
+        lines = outcome.lines(is_written=is_updated)
+        print("\n  ".join([_head(outcome, is_updated), *lines]))
     if problems:
         raise _refused(problems, parsed)
     drifted = [outcome.name for outcome in outcomes if not outcome.is_same]
@@ -100,13 +101,13 @@ def _use_no_accelerator() -> None:
 
 
 def _refuse_two_in_one_place(outcomes: Iterable[Outcome]) -> None:
-    names: dict[str, str] = {}
+    first: dict[str, Outcome] = {}
     for outcome in outcomes:
-        path = os.path.realpath(outcome.files[0].path)
-        other = names.setdefault(path, outcome.name)
-        if other != outcome.name:
+        file = outcome.files[0]
+        other = first.setdefault(os.path.realpath(file.path), outcome)
+        if other.files[0].new != file.new:  # not one config, spelt in two ways
             raise UserError(
-                f"{other} and {outcome.name} have one file, {outcome.files[0].path}",
+                f"{other.name} and {outcome.name} have one file, {file.path}",
                 "  without --dir each is kept beside its own file",
             )
 

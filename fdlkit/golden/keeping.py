@@ -17,6 +17,8 @@ from fdlkit.golden.texts import FORMAT, Texts
 # Of more changes the first are told.
 _MOST = 40
 
+_STALE = "is of an experiment, and this is none now"
+
 State = Literal["same", "missing", "stale", "different"]
 
 
@@ -43,15 +45,20 @@ class Kept:
             return "missing"
         return "stale" if self.new is None else "different"
 
-    def lines(self) -> list[str]:
-        """What is different, a line a change; nothing if it is as it should be."""
+    def lines(self, *, is_written: bool = False) -> list[str]:
+        """What is different, a line a change; nothing if it is as it should be.
+
+        Args:
+          is_written: Whether that has been accepted since.
+        """
         shown = tracebacks.shown_path(self.path)
         if self.state == "same":
             return []
         if self.state == "missing":
-            return [f"there is no {shown}"]
+            return [f"{shown} is new" if is_written else f"there is no {shown}"]
         if self.state == "stale":
-            return [f"{shown} is of an experiment, and this is none now"]
+            what = "was of an experiment, and is gone" if is_written else _STALE
+            return [f"{shown} {what}"]
         return [shown, *(f"  {line}" for line in self._changes())]
 
     def _changes(self) -> list[str]:
@@ -82,9 +89,10 @@ class Outcome:
         """Whether all is as it is kept."""
         return all(file.state == "same" for file in self.files)
 
-    def lines(self) -> list[str]:
-        """What is different, a line a change; nothing if nothing is."""
-        return [printable.clean(line) for file in self.files for line in file.lines()]
+    def lines(self, *, is_written: bool = False) -> list[str]:
+        """The lines of all its files."""
+        told = (file.lines(is_written=is_written) for file in self.files)
+        return [printable.clean(line) for lines in told for line in lines]
 
 
 def compare(name: str, texts: Texts, place: Place) -> Outcome:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import re
+import sys
 from typing import Any
 
 from fdlkit.graph import names, ranks, reprs
@@ -50,6 +52,13 @@ def _opaque(live: Any, text: str, levels: int) -> str:
         return f"{getattr(live, '__module__', None) or ''}.{qualname}".lstrip(".")
     if hasattr(live, "dtype") and hasattr(live, "tobytes") and hasattr(live, "tolist"):
         return _array(live)
+    if _is_partition_spec(live):  # whose own text is not the same in every JAX
+        return f"PartitionSpec({', '.join(_part(axes, levels + 1) for axes in live)})"
+    if type(live) is functools.partial and levels < _MAX_LEVELS:
+        bound = [_part(value, levels + 1) for value in (live.func, *live.args)]
+        for key, value in sorted(live.keywords.items()):
+            bound.append(f"{key}={_part(value, levels + 1)}")
+        return f"functools.partial({', '.join(bound)})"
     is_record = dataclasses.is_dataclass(live) and not isinstance(live, type)
     if is_record and levels < _MAX_LEVELS and reprs.is_short(live):
         fields = (f for f in dataclasses.fields(live) if f.repr)
@@ -82,6 +91,11 @@ def _part(value: Any, levels: int) -> str:
         )
         return f"{{{inside}}}"
     return _held(names.Names().leaf(value), levels)
+
+
+def _is_partition_spec(live: Any) -> bool:
+    sharding = sys.modules.get("jax.sharding")  # loaded, if there is one of it
+    return sharding is not None and isinstance(live, sharding.PartitionSpec)
 
 
 def _array(live: Any) -> str:

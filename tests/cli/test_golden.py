@@ -52,7 +52,7 @@ def test_it_is_kept_and_then_holds(golden, tmp_path):
     code, out, err = golden("cfgs.py:base", "--update")
     assert (code, err) == (0, "")
     assert out == (
-        "cfgs.py:base is kept as it is now\n  there is no golden/cfgs.base.config.txt\n"
+        "cfgs.py:base is kept as it is now\n  golden/cfgs.base.config.txt is new\n"
     )
     kept = (tmp_path / "golden" / "cfgs.base.config.txt").read_text().splitlines()
     assert kept[1:] == [
@@ -112,8 +112,9 @@ def test_another_folder(golden, tmp_path):
 
 
 def test_two_targets_with_one_file_are_refused(golden, tmp_path):
+    assert golden("cfgs.py:base", "cfgs:base", "--update")[0] == 0  # one, spelt twice
     (tmp_path / "below").mkdir()
-    (tmp_path / "below" / "cfgs.py").write_text(TEXT)
+    (tmp_path / "below" / "cfgs.py").write_text(TEXT.replace("16", "17"))
     (tmp_path / "kept").mkdir()
     targets = ("cfgs.py:base", "below/cfgs.py:base")
     code, _, err = golden(*targets, "--dir=kept", "--update")

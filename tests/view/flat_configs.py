@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import enum
+import functools
 from typing import Any
 
 import fiddle as fdl
@@ -49,6 +50,8 @@ class Model:
     shape: tuple[int, ...] = (1, 2)
     rules: Any = (("batch", ("data", "fsdp")), ("vocab", None))
     options: Options = Options()
+    spec: Any = jax.sharding.PartitionSpec("data", None, ("fsdp", "tensor"))
+    bound: Any = functools.partial(jax.nn.gelu, approximate=False)
     names: list[str] = dataclasses.field(default_factory=list)
     extra: Any = None
     must: Any = dataclasses.field(kw_only=True)
