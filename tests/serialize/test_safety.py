@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import subprocess
 import sys
@@ -12,6 +13,9 @@ import pytest
 from hypothesis import strategies as st
 
 from fdlkit.errors import UserError
+from fdlkit.graph import names
+from fdlkit.graph.model import Symbol
+from fdlkit.serialize import allowed
 from fdlkit.serialize.loading import loads
 from fdlkit.serialize.reading import read
 from fdlkit.serialize.writing import dumps
@@ -206,6 +210,14 @@ def test_a_name_in_the_wrong_place_is_refused_and_not_called():
         with pytest.raises(UserError) as refused:
             loads(text(node), allow=[HERE])
         assert refused.value.lines[1] == f"  {said}"
+
+
+@pytest.mark.parametrize("module", sorted(allowed.NAMES))
+def test_every_listed_name_is_there_and_is_what_dumps_writes(module):
+    importlib.import_module(module)
+    for qualname in allowed.NAMES[module]:
+        found = names.reach(module, qualname)
+        assert names.find(found) == Symbol(module, qualname), qualname
 
 
 def places(data):
