@@ -242,7 +242,6 @@ ODD = [
 
 
 @hypothesis.given(st.data())
-@hypothesis.settings(max_examples=100)
 def test_whatever_is_damaged_is_read_or_refused_in_words(data):
     whole = json.loads(dumps(data.draw(configs())))
     for _ in range(data.draw(st.integers(1, 3))):
