@@ -5,7 +5,7 @@ A leaf that was read from text shows what it shows in a living config.
 
 from __future__ import annotations
 
-from fdlkit.graph import array_texts, reprs, values
+from fdlkit.graph import array_texts, reprs, value_kinds, values
 from fdlkit.graph.model import Array, DType, LeafValue, Made, Member, Opaque, Symbol
 
 _BRACKETS = {
@@ -18,8 +18,8 @@ _BRACKETS = {
 
 # What everybody writes for a name.
 _ALIASES = {
-    values.PARTITION_SPEC: "P",
-    values.UNCONSTRAINED: "P.UNCONSTRAINED",
+    value_kinds.PARTITION_SPEC: "P",
+    value_kinds.UNCONSTRAINED: "P.UNCONSTRAINED",
 }
 
 
@@ -48,7 +48,7 @@ def _made(made: Made, full: bool) -> str:
     name = made.type.module, made.type.qualname
     if name == ("builtins", "Ellipsis"):
         return "..."
-    if name == values.UNCONSTRAINED:
+    if name == value_kinds.UNCONSTRAINED:
         return _ALIASES[name]
     parts = []
     for key, held in made.arguments:

@@ -8,32 +8,24 @@ else. They are leaves of a graph: what is in them has no place of its own.
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import decimal
-import fractions
 import functools
-import importlib
 import inspect
-import pathlib
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from fiddle import daglish
 
 from fdlkit import suggest
-from fdlkit.graph import frameworks, ranks
+from fdlkit.graph import frameworks, ranks, value_kinds
 from fdlkit.graph.model import UNKNOWN, LeafValue, Made, Symbol
+
+_CONTAINERS = (tuple, list, dict, set, frozenset)
 
 # What holds more than this is not written on a line, and is no setting.
 _MAX_PARTS = 1000
 MAX_LEVELS = 20
 
-PARTIAL = "functools", "partial"
-PARTITION_SPEC = "jax.sharding", "PartitionSpec"
-UNCONSTRAINED = "jax.sharding", "PartitionSpec.UNCONSTRAINED"
-
-Arguments = tuple[list[Any], dict[str, Any]]
 Resolve = Callable[[Any], Any]
 
 
@@ -83,7 +75,7 @@ def make(made: Made, resolve: Resolve) -> Any:
     """
     plain = [_resolved(v, resolve) for k, v in made.arguments if isinstance(k, int)]
     named = {k: _resolved(v, resolve) for k, v in made.arguments if isinstance(k, str)}
-    maker = _MAKERS.get((made.type.module, made.type.qualname))
+    maker = value_kinds.MAKERS.get((made.type.module, made.type.qualname))
     try:
         if maker is not None:
             return maker(*plain, **named)
@@ -98,7 +90,7 @@ def make(made: Made, resolve: Resolve) -> Any:
 
 def is_known(symbol: Symbol) -> bool:
     """Whether it is made by what is listed here, without being looked up."""
-    return (symbol.module, symbol.qualname) in _MAKERS
+    return (symbol.module, symbol.qualname) in value_kinds.MAKERS
 
 
 def symbols(made: Made) -> Iterator[LeafValue]:
@@ -132,15 +124,12 @@ class _Taker:
 
     def made(self, value: Any, way: str, level: int) -> Made:
         kind = type(value)
-        known = _TAKERS.get(kind)
-        if known is not None:
-            name, taker = known
-            plain, named = taker(value)
+        taken = value_kinds.take(value)
+        if taken is not None:
+            name, (plain, named) = taken
         elif kind in _CONTAINERS:
             name, named = ("builtins", kind.__name__), {}
             plain = self._elements(value)
-        elif (spec := _partition_spec(value)) is not None:
-            name, (plain, named) = spec
         else:
             return self._instance(value, way, level)
         if kind is functools.partial:
@@ -252,118 +241,3 @@ def _instance(kind: Any, name: str, plain: list[Any], named: dict[str, Any]) -> 
 def _no_field(name: str, key: str, fields: list[str]) -> str:
     hint = suggest.hint(key, fields) or f"it has {', '.join(fields) or 'none'}"
     return f"{name} has no field '{key}', {hint}"
-
-
-def _partition_spec(value: Any) -> tuple[tuple[str, str], Arguments] | None:
-    """A `jax.sharding.PartitionSpec`, or what in one stands for no constraint."""
-    spec: Any = getattr(sys.modules.get("jax.sharding"), "PartitionSpec", None)
-    if spec is None:
-        return None
-    if value is getattr(spec, "UNCONSTRAINED", UNKNOWN):
-        return UNCONSTRAINED, ([], {})
-    if type(value) is not spec:
-        return None
-    sets = {name: getattr(value, name, None) for name in ("unreduced", "reduced")}
-    partitions = getattr(value, "partitions", value)
-    return PARTITION_SPEC, (list(partitions), {k: v for k, v in sets.items() if v})
-
-
-def _make_partition_spec(*axes: Any, **sets: Any) -> Any:
-    return importlib.import_module("jax.sharding").PartitionSpec(*axes, **sets)
-
-
-def _make_unconstrained() -> Any:
-    return importlib.import_module("jax.sharding").PartitionSpec.UNCONSTRAINED
-
-
-def _make_fraction(*parts: Any) -> fractions.Fraction:
-    if len(parts) != 2 or not all(type(part) is int for part in parts):
-        raise TypeError("it takes two ints")  # of a text `1e999999999` it would not end
-    return fractions.Fraction(*parts)
-
-
-def _of_partial(value: functools.partial[Any]) -> Arguments:
-    if vars(value):
-        raise LostError("", value)  # attributes that nothing would give back
-    return [value.func, *value.args], value.keywords
-
-
-def _of_path(value: pathlib.PurePath) -> Arguments:
-    return [value.as_posix()], {}
-
-
-def _of_range(value: range) -> Arguments:
-    step = [] if value.step == 1 else [value.step]
-    return [value.start, value.stop, *step], {}
-
-
-def _of_timedelta(value: datetime.timedelta) -> Arguments:
-    units = ("days", "seconds", "microseconds")
-    given = {unit: getattr(value, unit) for unit in units}
-    return [], {unit: count for unit, count in given.items() if count}
-
-
-def _of_time(value: datetime.time | datetime.datetime) -> Arguments:
-    units = ["hour", "minute", "second", "microsecond"]
-    if isinstance(value, datetime.datetime):
-        units = ["year", "month", "day", *units]
-    plain = [getattr(value, unit) for unit in units]
-    zone = {"tzinfo": value.tzinfo} if value.tzinfo is not None else {}
-    return plain, zone | ({"fold": value.fold} if value.fold else {})
-
-
-def _of_timezone(value: datetime.timezone) -> Arguments:
-    return list(value.__getinitargs__()), {}  # type: ignore[attr-defined]
-
-
-_CONTAINERS = (tuple, list, dict, set, frozenset)
-
-# By exact type: what it is called, and what makes an equal one.
-_TAKERS: dict[type, tuple[tuple[str, str], Callable[[Any], Arguments]]] = {
-    pathlib.PosixPath: (("pathlib", "Path"), _of_path),
-    pathlib.WindowsPath: (("pathlib", "Path"), _of_path),
-    pathlib.PurePosixPath: (("pathlib", "PurePosixPath"), _of_path),
-    pathlib.PureWindowsPath: (("pathlib", "PureWindowsPath"), _of_path),
-    range: (("builtins", "range"), _of_range),
-    slice: (("builtins", "slice"), lambda v: ([v.start, v.stop, v.step], {})),
-    type(...): (("builtins", "Ellipsis"), lambda _: ([], {})),
-    decimal.Decimal: (("decimal", "Decimal"), lambda v: ([str(v)], {})),
-    fractions.Fraction: (
-        ("fractions", "Fraction"),
-        lambda v: ([v.numerator, v.denominator], {}),
-    ),
-    datetime.timedelta: (("datetime", "timedelta"), _of_timedelta),
-    datetime.timezone: (("datetime", "timezone"), _of_timezone),
-    datetime.date: (
-        ("datetime", "date"),
-        lambda v: ([v.year, v.month, v.day], {}),
-    ),
-    datetime.time: (("datetime", "time"), _of_time),
-    datetime.datetime: (("datetime", "datetime"), _of_time),
-    functools.partial: (PARTIAL, _of_partial),
-}
-
-# By name: what makes it. None of these reads, writes, runs or imports what it is given.
-_MAKERS: dict[tuple[str, str], Callable[..., Any]] = {
-    ("pathlib", "Path"): pathlib.Path,
-    ("pathlib", "PurePosixPath"): pathlib.PurePosixPath,
-    ("pathlib", "PureWindowsPath"): pathlib.PureWindowsPath,
-    ("builtins", "range"): range,
-    ("builtins", "slice"): slice,
-    ("builtins", "Ellipsis"): lambda: ...,
-    ("decimal", "Decimal"): decimal.Decimal,
-    ("fractions", "Fraction"): _make_fraction,
-    ("datetime", "timedelta"): datetime.timedelta,
-    ("datetime", "timezone"): datetime.timezone,
-    ("datetime", "date"): datetime.date,
-    ("datetime", "time"): datetime.time,
-    ("datetime", "datetime"): datetime.datetime,
-    PARTIAL: functools.partial,
-    PARTITION_SPEC: _make_partition_spec,
-    UNCONSTRAINED: _make_unconstrained,
-    ("builtins", "tuple"): lambda *elements: elements,
-    ("builtins", "list"): lambda *elements: list(elements),
-    ("builtins", "set"): lambda *elements: set(elements),
-    ("builtins", "frozenset"): lambda *elements: frozenset(elements),
-    ("builtins", "dict"): lambda *pairs: dict(pairs),
-}

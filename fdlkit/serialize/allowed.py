@@ -107,7 +107,6 @@ NAMES: dict[str, Collection[str]] = {
     "jax.numpy": _words(_ML_FLOATS, _NUMBERS, _JAX_NUMPY),
     "jax": {"P", *(f"checkpoint_policies.{name}" for name in _words(_POLICIES))},
     "jax.lax": _words("Precision"),
-    "jax.sharding": _words("PartitionSpec"),
     "math": _words("ceil cos exp floor log log2 prod sin sqrt tanh"),
     "ml_dtypes": _words(_ML_FLOATS),
     "numpy": _words(_NUMBERS),

@@ -10,7 +10,15 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from fdlkit.errors import is_interrupt
-from fdlkit.graph import arrays, members, messages, module_names, names, values
+from fdlkit.graph import (
+    arrays,
+    members,
+    messages,
+    module_names,
+    names,
+    value_kinds,
+    values,
+)
 from fdlkit.graph.model import UNKNOWN, Array, DType, Made, Member, Symbol
 from fdlkit.serialize import nearby
 from fdlkit.serialize.allowed import NAMES, OWN_PACKAGES
@@ -93,7 +101,7 @@ class Lookup:
         wrong = [
             problem for part in values.symbols(made) for problem in self.problems(part)
         ]
-        if not wrong and (made.type.module, made.type.qualname) == values.PARTIAL:
+        if not wrong and (made.type.module, made.type.qualname) == value_kinds.PARTIAL:
             wrong = list(self._partial_problems(made))
         if wrong:
             raise _NotUsableError("; ".join(dict.fromkeys(wrong)))

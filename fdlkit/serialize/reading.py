@@ -76,11 +76,11 @@ def _plain(data: Any) -> Any:
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    data = dict(pairs)
-    if len(data) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise FormatError(f"an object names {short(twice)} twice")
+    data: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in data:
+            raise FormatError(f"an object names {short(name)} twice")
+        data[name] = value
     return data
 
 

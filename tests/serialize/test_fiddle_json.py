@@ -243,7 +243,6 @@ def test_a_private_name_that_is_not_listed_is_told_with_the_public_one():
 
 
 @hypothesis.given(st.data())
-@hypothesis.settings(max_examples=200)
 def test_damage_is_refused_in_words(data):
     """Any part of a file replaced by anything: read, or refused, never a traceback."""
     whole = fiddle_text(everything())

@@ -38,6 +38,7 @@ CASES: dict[str, tuple[str, str]] = {
     "enum_of_system": ("model.loss", "os:system is not allowed"),
     "fiddle_circle": ("model.loss.x", "contains itself"),
     "fiddle_endless_metadata": ("model.loss", "metadata of too many levels"),
+    "fiddle_metadata_bomb": ("model.loss.x", "metadata of too many parts"),
     "fiddle_missing_object": ("model.loss.x", "there is no object 'nowhere'"),
     "fiddle_os_system": ("model.loss", "os:system is not allowed"),
     "fiddle_symbol_of_system": ("model.loss.x", "os:system is not allowed"),
