@@ -72,7 +72,7 @@ def run(parsed: Parsed) -> int:
 
     out = parsed.values["out"]
     output.check(out)
-    a_parsed = dataclasses.replace(parsed, changes=parsed.a_changes)
+    a_parsed = dataclasses.replace(parsed, changes=parsed.a_changes, side="a.")
     a = _load("A", parsed.positional[0], a_parsed)
     b = _load("B", parsed.positional[1], parsed)
     changes = diff(a.graph, b.graph)
