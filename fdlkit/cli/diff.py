@@ -76,7 +76,7 @@ def run(parsed: Parsed) -> int:
     out, kind = parsed.values["out"], parsed.values["format"]
     output.check(out)
     program = drawing.program(kind, out, f"diff {' '.join(parsed.positional)}")
-    a_parsed = dataclasses.replace(parsed, changes=parsed.a_changes)
+    a_parsed = dataclasses.replace(parsed, changes=parsed.a_changes, side="a.")
     a = _load("A", parsed.positional[0], a_parsed)
     b = _load("B", parsed.positional[1], parsed)
     compared = compare(a.graph, b.graph)

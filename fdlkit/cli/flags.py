@@ -34,6 +34,7 @@ class Parsed:
       changes: `--fdl_set`, `--fdl_tag` and `--fdl_fiddler` in the order they stand.
       argv: The command line itself, without the program and the verb.
       a_changes: `--a.fdl_set` and its like, in the order they stand.
+      side: What the flags of the changes begin with: `a.` where they are those of A.
     """
 
     positional: tuple[str, ...]
@@ -41,13 +42,17 @@ class Parsed:
     changes: tuple[tuple[OverrideKind, str], ...]
     argv: tuple[str, ...]
     a_changes: tuple[tuple[OverrideKind, str], ...] = ()
+    side: str = ""
 
     @property
     def overrides(self) -> tuple[Override, ...]:
         """The changes as values that `fdlkit.overrides.apply` takes."""
         from fdlkit.overrides.apply import Override
 
-        return tuple(Override(kind, text) for kind, text in self.changes)
+        return tuple(
+            Override(kind, text, f"--{self.side}fdl_{kind}")
+            for kind, text in self.changes
+        )
 
 
 class VerbFlags:

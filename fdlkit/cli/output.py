@@ -59,6 +59,8 @@ def check(out: str | None) -> None:
     if os.path.isdir(path.parent):
         return
     folder = cut(str(path.parent))
+    if os.path.exists(path.parent):
+        raise UserError(f"cannot write {cut(out)}: {folder} is no folder")
     raise UserError(
         f"cannot write {cut(out)}: there is no folder {folder}",
         f"  to make it: mkdir -p {folder}",

@@ -6,7 +6,7 @@ import copy
 import dataclasses
 import inspect
 import itertools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import fiddle as fdl
@@ -425,11 +425,14 @@ def _everywhere(
     name = rest[0].key
     found: list[Place] = []
     present: set[str] = set()
-    for node, place in _nodes(start, above):
-        known = signatures.parameters(fdl.get_callable(node))
-        present.update(known)
-        if name in known or name in fiddle_internals.raw_arguments(node):
-            found.append(_follow(node, place, rest, root))
+    for holder, place in _holders(start, above):
+        known: Collection[Any] = holder
+        if isinstance(holder, fdl.Buildable):
+            parameters = signatures.parameters(fdl.get_callable(holder))
+            known = {*parameters, *fiddle_internals.raw_arguments(holder)}
+        present.update(key for key in known if isinstance(key, str))
+        if name in known:
+            found.append(_follow(holder, place, rest, root))
     if not found:
         shown = _spelt(name)
         raise BadTextError(
@@ -484,12 +487,15 @@ def name_arguments(root: fdl.Buildable) -> None:
 
 def nodes(root: fdl.Buildable) -> Iterator[tuple[fdl.Buildable, Place | None]]:
     """Every node but references, once, with the place that it was first met at."""
-    yield from _nodes(root, None)
+    for holder, place in _holders(root, None):
+        if isinstance(holder, fdl.Buildable):
+            yield holder, place
 
 
-def _nodes(
+def _holders(
     start: Any, above: Place | None
-) -> Iterator[tuple[fdl.Buildable, Place | None]]:
+) -> Iterator[tuple[fdl.Buildable | dict[Any, Any], Place | None]]:
+    """The same, and every dict: what has names below it."""
     seen: set[int] = set()
     todo: list[tuple[Any, Place | None]] = [(start, above)]
     while todo:
@@ -504,6 +510,9 @@ def _nodes(
             seen.add(id(value))
             yield value, place
             known = signatures.parameters(fdl.get_callable(value))
+        elif isinstance(value, dict):
+            seen.add(id(value))
+            yield value, place
         path = () if place is None else place.path
         for key, child in reversed(below):
             if walk.is_leaf(child):

@@ -547,6 +547,8 @@ SESSIONS: dict[str, list[str]] = {
         "show lm.py:T --out=no/such/folder/x",
         "show lm.py:T --out=runs",
         "show lm.py:T --out=",
+        "show lm.py:T --out=notes.txt/x",
+        "diff lm.py:T lm.py:T --a.fdl_set=steps=x",
         "completion",
         "completion tcsh",
         "completion bash --fish",

@@ -186,3 +186,15 @@ def test_of_many_links_that_are_cut_the_first_ten_are_told(kind):
     assert notes[0] == "xs[0].name no longer follows ref(name)"
     assert notes[10] == "and so on, at 1,190 more places"
     assert len(notes) == 12
+
+
+def test_everywhere_is_also_in_a_dict():
+    inner = fdl.Config(Box, name="x")
+    cfg = fdl.Config(Box, table={"name": "y", "deep": [{"name": "w"}]}, xs={1: inner})
+    after, notes = apply(cfg, [Override("set", "**.name=z")], None)
+    assert notes[-1] == (
+        "**.name=z set name, table['name'], table['deep'][0]['name'], xs[1].name"
+    )
+    assert after.table["name"] == after.xs[1].name == "z"
+    with pytest.raises(UserError, match="did you mean 'deep'"):
+        apply(cfg, [Override("set", "**.dep=1")], None)
