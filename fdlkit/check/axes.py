@@ -1,0 +1,271 @@
+"""The axes level: mesh, rules, and whether every array comes out even."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from fdlkit.check import batches, layouts, meshes, module_paths, trace
+from fdlkit.check.layouts import (
+    BadNames,
+    Dropped,
+    Fault,
+    Indivisible,
+    NamedArray,
+    UnknownName,
+)
+from fdlkit.check.watching import BadConstraintError
+from fdlkit.graph import paths
+from fdlkit.sharding.mesh import MESH_AXES
+
+if TYPE_CHECKING:
+    from fdlkit.check.findings import Finding
+    from fdlkit.check.subject import Subject
+
+# Flax drops later rules for a mesh axis that the batch has, and that is the idea of
+# fully sharded data parallelism: the dim is whole where it is computed with.
+_GIVES_WAY_TO = "batch"
+
+
+def find(subject: Subject) -> Iterator[Finding]:
+    """Everything that is wrong with axes."""
+    if subject.trainer is None:
+        return
+    yield from _mesh(subject)
+    yield from _rules(subject)
+    yield from batches.find(subject)
+    if subject.mesh is None:
+        return
+    mesh = dict(subject.mesh.shape)
+    _, rules = layouts.rule_faults(subject.trainer.rules, MESH_AXES)
+    traced = subject.trace
+    arrays = [] if traced.shapes is None else trace.parameters(traced.shapes)
+    for array in arrays:
+        for fault in layouts.faults(array, rules, mesh):
+            yield _parameter(subject, array, fault, mesh)
+    for array in traced.watch.constraints:
+        for fault in layouts.faults(array, rules, mesh):
+            found = _activation(subject, array, fault, mesh)
+            if found is not None:
+                yield found
+    for failure in traced.watch.failures:
+        if isinstance(failure.error, BadConstraintError):
+            yield _bad_names(subject, failure.error.array, str(failure.error))
+    if traced.step is not None:
+        yield from _unused(subject, arrays, list(traced.watch.constraints), rules)
+
+
+def _mesh(subject: Subject) -> Iterator[Finding]:
+    assert subject.trainer is not None
+    request = subject.request
+    mesh = subject.configured_mesh
+    for fault in meshes.mesh_faults(mesh, devices=request.devices):
+        code = {"product": "AX005", "slices": "AX006"}.get(fault.kind, "AX002")
+        path = "mesh" if request.mesh else f"mesh.{fault.part}"
+        if fault.axis and not request.mesh:
+            path = f"{path}.{fault.axis}"
+        yield subject.finding(
+            code,
+            path,
+            fault.text,
+            fix=f"set it to {' or '.join(fault.nearest)}"
+            if fault.kind != "slices"
+            else f"use {' or '.join(fault.nearest) or 'one slice'}",
+            numbers={"devices": request.devices or 0, "idle": fault.idle},
+            nearest=fault.nearest,
+        )
+
+
+def _rules(subject: Subject) -> Iterator[Finding]:
+    assert subject.trainer is not None
+    wrong, _ = layouts.rule_faults(subject.trainer.rules, MESH_AXES)
+    for fault in wrong:
+        if fault.kind == "shape":
+            text = f"{fault.axis} is no rule: a rule is (logical axis, mesh axes or None)"
+            fix = "write it as ('mlp', 'tensor'), ('batch', ('data', 'fsdp')) or ('x', None)"
+        elif fault.kind == "twice":
+            text = (
+                f"the rule of logical axis {fault.logical!r} names the mesh axis "
+                f"{fault.axis!r} twice"
+            )
+            fix = f"name {fault.axis!r} once"
+        else:
+            text = (
+                f"the rule of logical axis {fault.logical!r} names {fault.axis!r}, "
+                "which is not a mesh axis"
+            )
+            fix = f"use one of {', '.join(MESH_AXES)}"
+        yield subject.finding(
+            "AX001",
+            f"rules[{fault.index}]",
+            text,
+            fix=fix,
+            meant=fault.meant,
+            nearest=() if fault.kind != "unknown" else MESH_AXES,
+        )
+
+
+def _parameter(
+    subject: Subject, array: NamedArray, fault: Fault, mesh: layouts.MeshShape
+) -> Finding:
+    what = f"{array.path} {list(array.shape)}"
+    if isinstance(fault, Indivisible):
+        return _indivisible(subject, "AX003", array, fault, mesh, what)
+    place = module_paths.place_of(subject, array.module)
+    if isinstance(fault, UnknownName):
+        return _unknown(subject, "AX007", array, fault, what)
+    if isinstance(fault, Dropped):
+        return subject.finding(
+            "AX010",
+            place,
+            f"{what}: its {fault.name} is not cut over {' and '.join(fault.axes)}, which "
+            f"its {fault.taken_by} has already",
+            fix=f"give {fault.name} or {fault.taken_by} another mesh axis in rules, or "
+            f"say ({fault.name!r}, None)",
+            subject=array.path,
+            numbers={axis: mesh[axis] for axis in fault.axes},
+        )
+    return _bad_names(subject, array, fault.text)
+
+
+def _activation(
+    subject: Subject, array: NamedArray, fault: Fault, mesh: layouts.MeshShape
+) -> Finding | None:
+    what = f"activation {list(array.shape)} of {array.path}"
+    if isinstance(fault, Indivisible):
+        if fault.name == "batch":  # told by the batch itself
+            return None
+        return _indivisible(subject, "AX004", array, fault, mesh, what)
+    if isinstance(fault, UnknownName):
+        return _unknown(subject, "AX008", array, fault, what)
+    if isinstance(fault, BadNames):
+        return _bad_names(subject, array, fault.text)
+    if isinstance(fault, Dropped) and fault.taken_by != _GIVES_WAY_TO:
+        return subject.finding(
+            "AX010",
+            module_paths.place_of(subject, array.module),
+            f"{what}: its {fault.name} is not cut over {' and '.join(fault.axes)}, which "
+            f"its {fault.taken_by} has already",
+            fix=f"give {fault.name} or {fault.taken_by} another mesh axis in rules, or "
+            f"say ({fault.name!r}, None)",
+            subject=array.path,
+            numbers={axis: mesh[axis] for axis in fault.axes},
+        )
+    return None
+
+
+def _bad_names(subject: Subject, array: NamedArray, text: str) -> Finding:
+    return subject.finding(
+        "AX009",
+        module_paths.place_of(subject, array.module),
+        f"{array.path}: {text}",
+        fix="give each dim one logical name, or None",
+        subject=array.path,
+        numbers={"names": len(array.names or ()), "dims": len(array.shape)},
+    )
+
+
+def _unknown(
+    subject: Subject, code: str, array: NamedArray, fault: UnknownName, what: str
+) -> Finding:
+    assert subject.trainer is not None
+    known = sorted({str(rule[0]) for rule in subject.trainer.rules})
+    return subject.finding(
+        code,
+        "rules",
+        f"{what}: no rule for its logical axis {fault.name!r}",
+        fix=f"use one of {', '.join(known)}; or add ({fault.name!r}, None) to rules to "
+        "keep the dim whole",
+        subject=array.path,
+        meant=fault.meant,
+        nearest=tuple(known),
+    )
+
+
+def _indivisible(
+    subject: Subject,
+    code: str,
+    array: NamedArray,
+    fault: Indivisible,
+    mesh: layouts.MeshShape,
+    what: str,
+) -> Finding:
+    name = fault.name or f"dim {fault.dim}"
+    cut = " * ".join(f"{axis}={mesh[axis]}" for axis in fault.axes)
+    place = module_paths.argument_of_size(
+        subject, array.module, name=fault.name, size=fault.size
+    )
+    if place is None and fault.name == "time":
+        place = batches.time_of(subject, fault.size)
+    waste = f"{100 * fault.waste:+.0f} %"
+    pads = "padding it" if code == "AX003" else "XLA pads it"
+    cuts = " or ".join(map(str, fault.cuts))
+    sizes = " or ".join(map(str, fault.sizes))
+    where = paths.format(place) if place is not None else name
+    return subject.finding(
+        code,
+        place
+        if place is not None
+        else module_paths.place_of(subject, array.module),
+        f"{what}: its {name} {fault.size} is not a multiple of {fault.parts} (mesh {cut}); "
+        f"{pads} to {fault.padded} {'would cost' if code == 'AX003' else 'at a cost of'} "
+        f"{waste} of {name}",
+        fix=f"{where}={sizes}, or a mesh that cuts {name} in {cuts}",
+        subject=array.path,
+        numbers={
+            "size": fault.size,
+            "parts": fault.parts,
+            "padded": fault.padded,
+            "waste_percent": round(100 * fault.waste, 1),
+        },
+        nearest=fault.sizes,
+    )
+
+
+def _unused(
+    subject: Subject,
+    parameters: Sequence[NamedArray],
+    activations: Sequence[NamedArray],
+    rules: layouts.AxisRules,
+) -> Iterator[Finding]:
+    """Mesh axes of more than one device that cut nothing, or parameters alone."""
+    assert subject.mesh is not None
+    cuts_parameters = _axes_used(parameters, rules)
+    cuts_activations = _axes_used(activations, rules) | set(batches.axes(rules))
+    for axis, size in subject.mesh.shape.items():
+        if size == 1 or axis in cuts_activations:
+            continue
+        numbers = {axis: size}
+        path = subject.mesh_axis_path(axis)
+        if axis in cuts_parameters:
+            if activations:
+                yield subject.finding(
+                    "AX012",
+                    path,
+                    f"{axis}={size} cuts parameters, and no activation: {size} devices "
+                    "compute the same",
+                    fix=f"{axis}=1, and the devices to another axis"
+                    + (": there is no pipeline here" if axis == "stage" else ""),
+                    numbers=numbers,
+                )
+            continue
+        users = sorted(
+            str(logical) for logical, entry in rules if axis in layouts.axes_of(entry)
+        )
+        of = f"no array has a dim {' or '.join(users)}" if users else "no rule names it"
+        yield subject.finding(
+            "AX011",
+            path,
+            f"mesh axis {axis}={size} cuts nothing ({of}): {size - 1} of every {size} "
+            "devices repeat what another computes",
+            fix=f"{axis}=1, and the devices to an axis that cuts something",
+            numbers=numbers,
+        )
+
+
+def _axes_used(arrays: Sequence[NamedArray], rules: layouts.AxisRules) -> set[str]:
+    used: set[str] = set()
+    for array in arrays:
+        if array.names is not None and not layouts.bad_names(array.names, array.shape):
+            used.update(axis for axes in layouts.dim_axes(array, rules) for axis in axes)
+    return used
