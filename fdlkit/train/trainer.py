@@ -22,7 +22,7 @@ from fdlkit.train.losses import CrossEntropy, Loss
 from fdlkit.train.metrics import MeanLoss, Metric
 from fdlkit.train.models import as_model
 from fdlkit.train.progress import NoProgress, Progress
-from fdlkit.train.setup import Setup, prepare, using
+from fdlkit.train.setup import Setup, Shapes, prepare, trace_shapes, using
 from fdlkit.train.state import TrainState
 from fdlkit.train.step import REPORT, Batch, Schedule, logged, make_train_step
 from fdlkit.train.stop import Stop
@@ -71,6 +71,8 @@ class Trainer:
       checkpoints: When they are saved, and how many stay.
       writers: Where numbers go beside `metrics.jsonl`.
       seed: Of the initial values and of dropout; data has its own.
+      allowed: Findings of `fdlkit check` that are meant, as `CODE path`, each with the
+        reason; the trainer itself does not look at it.
     """
 
     model: Any
@@ -89,6 +91,7 @@ class Trainer:
     checkpoints: CheckpointPolicy = CheckpointPolicy()
     writers: Sequence[Writer] = ()
     seed: int = 0
+    allowed: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         counts = {
@@ -125,6 +128,21 @@ class Trainer:
             learning_rate=self.learning_rate,
             num_train_steps=self.num_train_steps,
             log_every=self.log_every,
+            seed=self.seed,
+        )
+
+    def shapes(self) -> Shapes:
+        """The shapes of the run's arrays, traced on no device and without a mesh.
+
+        Raises:
+          UserError: See `trace_shapes`.
+        """
+        return trace_shapes(
+            as_model(self.model),
+            self.optimizer,
+            inputs=self.inputs,
+            train_data=self.train_data,
+            eval_data=self.eval_data,
             seed=self.seed,
         )
 
