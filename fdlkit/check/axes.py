@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
+
+import flax.linen as nn
 
 from fdlkit.check import batches, layouts, meshes, module_paths, trace
 from fdlkit.check.layouts import (
@@ -16,6 +18,8 @@ from fdlkit.check.layouts import (
 )
 from fdlkit.check.watching import BadConstraintError
 from fdlkit.graph import paths
+from fdlkit.nn import walk
+from fdlkit.nn.repeat import Repeat
 from fdlkit.sharding.mesh import MESH_AXES
 
 if TYPE_CHECKING:
@@ -59,6 +63,7 @@ def _mesh(subject: Subject) -> Iterator[Finding]:
     assert subject.trainer is not None
     request = subject.request
     mesh = subject.configured_mesh
+    assert mesh is not None
     for fault in meshes.mesh_faults(mesh, devices=request.devices):
         code = {"product": "AX005", "slices": "AX006"}.get(fault.kind, "AX002")
         path = "mesh" if request.mesh else f"mesh.{fault.part}"
@@ -231,23 +236,23 @@ def _unused(
     """Mesh axes of more than one device that cut nothing, or parameters alone."""
     assert subject.mesh is not None
     cuts_parameters = _axes_used(parameters, rules)
+    cuts_inside = _axes_used(parameters, rules, but=_stacks(subject))
     cuts_activations = _axes_used(activations, rules) | set(batches.axes(rules))
     for axis, size in subject.mesh.shape.items():
-        if size == 1 or axis in cuts_activations:
+        if size == 1 or axis in cuts_activations or axis in cuts_inside:
             continue
         numbers = {axis: size}
-        path = subject.mesh_axis_path(axis)
+        path = _axis_path(subject, axis)
         if axis in cuts_parameters:
-            if activations:
-                yield subject.finding(
-                    "AX012",
-                    path,
-                    f"{axis}={size} cuts parameters, and no activation: {size} devices "
-                    "compute the same",
-                    fix=f"{axis}=1, and the devices to another axis"
-                    + (": there is no pipeline here" if axis == "stage" else ""),
-                    numbers=numbers,
-                )
+            yield subject.finding(
+                "AX012",
+                path,
+                f"{axis}={size} cuts stacked layers, and nothing that is computed with: "
+                f"{size} devices compute the same",
+                fix=f"{axis}=1, and the devices to another axis"
+                + (": there is no pipeline here" if axis == "stage" else ""),
+                numbers=numbers,
+            )
             continue
         users = sorted(
             str(logical) for logical, entry in rules if axis in layouts.axes_of(entry)
@@ -263,9 +268,37 @@ def _unused(
         )
 
 
-def _axes_used(arrays: Sequence[NamedArray], rules: layouts.AxisRules) -> set[str]:
+def _axis_path(subject: Subject, axis: str) -> str:
+    """Where the size of a mesh axis is written."""
+    mesh = subject.configured_mesh
+    if subject.request.mesh is not None or mesh is None:
+        return "mesh"
+    part = "dcn" if getattr(mesh.ici, axis) == 1 else "ici"
+    return f"mesh.{part}.{axis}"
+
+
+def _stacks(subject: Subject) -> set[str]:
+    """The logical names of the axes that layers are stacked along."""
+    assert subject.trainer is not None
+    found = {"layers"}
+    if isinstance(subject.trainer.model, nn.Module):
+        for _, module in walk.submodules(subject.trainer.model, "model"):
+            if isinstance(module, Repeat):
+                found.add(module.axis_name)
+    return found
+
+
+def _axes_used(
+    arrays: Sequence[NamedArray],
+    rules: layouts.AxisRules,
+    but: Collection[str] = (),
+) -> set[str]:
+    """The mesh axes that cut a dim of some array, dims of some names left out."""
     used: set[str] = set()
     for array in arrays:
-        if array.names is not None and not layouts.bad_names(array.names, array.shape):
-            used.update(axis for axes in layouts.dim_axes(array, rules) for axis in axes)
+        if array.names is None or layouts.bad_names(array.names, array.shape):
+            continue
+        for name, axes in zip(array.names, layouts.dim_axes(array, rules), strict=True):
+            if name not in but:
+                used.update(axes)
     return used

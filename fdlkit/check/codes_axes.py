@@ -120,7 +120,7 @@ CODES = (
     ),
     Code(
         code="AX012",
-        name="mesh axis that cuts parameters alone",
+        name="mesh axis that cuts stacked layers alone",
         severity="warning",
         why=(
             "Along such an axis memory is saved and nothing is computed faster: every "
@@ -155,6 +155,16 @@ CODES = (
         why=(
             "Training data that ends before the last step ends the run; evaluation data "
             "without an end is evaluated for ever."
+        ),
+    ),
+    Code(
+        code="AX016",
+        name="data that cannot be opened",
+        severity="error",
+        why=(
+            "A run opens its data before its first step, and does not begin without it. "
+            "Where the data is on the machine that trains and not on this one, say so: "
+            "fdlkit.allow(cfg, 'AX016', reason=…)."
         ),
     ),
 )

@@ -18,7 +18,8 @@ import optax
 
 from fdlkit.check.layouts import NamedArray, rule_faults
 from fdlkit.check.watching import Watch
-from fdlkit.keys import DeadKeyError
+from fdlkit.errors import UserError
+from fdlkit.keys import DeadKeyError, get_key
 from fdlkit.sharding.layout import tree_path
 from fdlkit.sharding.mesh import MESH_AXES
 from fdlkit.train.models import as_model
@@ -28,7 +29,12 @@ from fdlkit.train.step import make_eval_step, make_train_step
 if TYPE_CHECKING:
     from jax.sharding import AbstractMesh
 
+    from fdlkit.check.subject import Subject
     from fdlkit.train.trainer import Trainer
+
+
+# Key paths of a loss and of metrics that are guessed, one after another.
+_MOST_GUESSES = 6
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -181,3 +187,80 @@ def parameters(shapes: Shapes) -> list[NamedArray]:
         module = tuple(text.split("/")[1:-1])
         found.append(NamedArray(text, tuple(value.shape), names, module))
     return found
+
+
+def trace_of(subject: Subject) -> Trace:
+    """A subject's trace, on its own mesh, and on its own shapes.
+
+    Key paths that lead nowhere are taken for what was likely meant, where there is a
+    guess, so that what comes after them is looked at too.
+    """
+    trainer = subject.trainer
+    assert trainer is not None
+    dead: list[tuple[str, DeadKeyError]] = []
+    trainer = _with_inputs(trainer, dead)
+    shapes = subject.shapes
+    watch = Watch()
+    if shapes is None:
+        # The first trace was for whoever needs shapes alone; this one is watched.
+        with watch.watching():
+            shapes = watch.attempt("model", trainer.shapes)
+    found = trace(trainer, shapes, subject.mesh)
+    for _ in range(_MOST_GUESSES):
+        last = next(iter(found.dead_keys), None)
+        if last is None:
+            break
+        dead.append(last)
+        mended_trainer = _with_key(trainer, *last)
+        if mended_trainer is None:
+            break
+        trainer = mended_trainer
+        found = trace(trainer, shapes, subject.mesh)
+    found.watch.failures[:0] = watch.failures
+    return dataclasses.replace(found, dead_keys=tuple(dead))
+
+
+def _with_inputs(
+    trainer: Trainer, dead: list[tuple[str, DeadKeyError]]
+) -> Trainer:
+    """The trainer with inputs that lead somewhere, as far as that can be guessed."""
+    try:
+        batch = trainer.train_data.spec()
+    except UserError:
+        return trainer
+    inputs = dict(trainer.inputs)
+    for name, key in trainer.inputs.items():
+        try:
+            get_key({"batch": batch}, key, wanted_by=f"inputs.{name}")
+        except DeadKeyError as error:
+            dead.append((f"inputs[{name!r}]", error))
+            if error.meant is not None:
+                inputs[name] = error.meant
+    if inputs == dict(trainer.inputs):
+        return trainer
+    return dataclasses.replace(trainer, inputs=inputs)
+
+
+def _with_key(trainer: Trainer, part: str, error: DeadKeyError) -> Trainer | None:
+    """The trainer with the key path that was likely meant; None without a guess."""
+    if error.meant is None:
+        return None
+    if part == "loss":
+        loss = _replaced(trainer.loss, error.key, error.meant)
+        return None if loss is None else dataclasses.replace(trainer, loss=loss)
+    for name, metric in trainer.metrics.items():
+        if part == f"metrics[{name!r}]":
+            mended = _replaced(metric, error.key, error.meant)
+            if mended is not None:
+                metrics = {**trainer.metrics, name: mended}
+                return dataclasses.replace(trainer, metrics=metrics)
+    return None
+
+
+def _replaced(holder: Any, key: str, meant: str) -> Any:
+    """The holder with `meant` in each field that is `key`; None if there is none."""
+    if not dataclasses.is_dataclass(holder) or isinstance(holder, type):
+        return None
+    fields = [f.name for f in dataclasses.fields(holder)]
+    wrong = [name for name in fields if getattr(holder, name) == key]
+    return dataclasses.replace(holder, **dict.fromkeys(wrong, meant)) if wrong else None
