@@ -11,13 +11,13 @@ from fdlkit.check import batches, layouts, meshes, module_paths, trace
 from fdlkit.check.layouts import (
     BadNames,
     Dropped,
-    Fault,
     Indivisible,
     NamedArray,
     UnknownName,
 )
 from fdlkit.check.watching import BadConstraintError
 from fdlkit.graph import paths
+from fdlkit.graph.paths import Path
 from fdlkit.nn import walk
 from fdlkit.nn.repeat import Repeat
 from fdlkit.sharding.mesh import MESH_AXES
@@ -44,19 +44,15 @@ def find(subject: Subject) -> Iterator[Finding]:
     _, rules = layouts.rule_faults(subject.trainer.rules, MESH_AXES)
     traced = subject.trace
     arrays = [] if traced.shapes is None else trace.parameters(traced.shapes)
-    for array in arrays:
-        for fault in layouts.faults(array, rules, mesh):
-            yield _parameter(subject, array, fault, mesh)
-    for array in traced.watch.constraints:
-        for fault in layouts.faults(array, rules, mesh):
-            found = _activation(subject, array, fault, mesh)
-            if found is not None:
-                yield found
+    constrained = list(traced.watch.constraints)
+    told: set[tuple[Path, int, int]] = set()
+    yield from _arrays(subject, arrays, rules, mesh, told, are_parameters=True)
+    yield from _arrays(subject, constrained, rules, mesh, told, are_parameters=False)
     for failure in traced.watch.failures:
         if isinstance(failure.error, BadConstraintError):
             yield _bad_names(subject, failure.error.array, str(failure.error))
     if traced.step is not None:
-        yield from _unused(subject, arrays, list(traced.watch.constraints), rules)
+        yield from _unused(subject, arrays, constrained, rules)
 
 
 def _mesh(subject: Subject) -> Iterator[Finding]:
@@ -86,7 +82,9 @@ def _rules(subject: Subject) -> Iterator[Finding]:
     wrong, _ = layouts.rule_faults(subject.trainer.rules, MESH_AXES)
     for fault in wrong:
         if fault.kind == "shape":
-            text = f"{fault.axis} is no rule: a rule is (logical axis, mesh axes or None)"
+            text = (
+                f"{fault.axis} is no rule: a rule is (logical axis, mesh axes or None)"
+            )
             fix = "write it as ('mlp', 'tensor'), ('batch', ('data', 'fsdp')) or ('x', None)"
         elif fault.kind == "twice":
             text = (
@@ -110,53 +108,80 @@ def _rules(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def _parameter(
-    subject: Subject, array: NamedArray, fault: Fault, mesh: layouts.MeshShape
+def _arrays(
+    subject: Subject,
+    arrays: Sequence[NamedArray],
+    rules: layouts.AxisRules,
+    mesh: layouts.MeshShape,
+    told: set[tuple[Path, int, int]],
+    *,
+    are_parameters: bool,
+) -> Iterator[Finding]:
+    """What is wrong with each array; what has one cause in several, once.
+
+    Args:
+      subject: The config.
+      arrays: Parameters, or activations.
+      rules: What mesh axes a logical axis is cut over.
+      mesh: The size of each mesh axis.
+      told: Sizes that do not come out even, by argument, size and parts: those of
+        parameters are not told of the activations again.
+      are_parameters: Which of the two the arrays are.
+    """
+    uneven: dict[tuple[Path, int, int], list[tuple[NamedArray, Indivisible]]] = {}
+    for array in arrays:
+        what = f"{array.path} {list(array.shape)}"
+        if not are_parameters:
+            what = f"activation {list(array.shape)} of {array.path}"
+        for fault in layouts.faults(array, rules, mesh):
+            if isinstance(fault, Indivisible):
+                if are_parameters or fault.name != "batch":  # told by the batch itself
+                    key = (_argument(subject, array, fault), fault.size, fault.parts)
+                    same = uneven.setdefault(key, [])
+                    if array.path not in [other.path for other, _ in same]:
+                        same.append((array, fault))
+            elif isinstance(fault, UnknownName):
+                code = "AX007" if are_parameters else "AX008"
+                yield _unknown(subject, code, array, fault, what)
+            elif isinstance(fault, BadNames):
+                yield _bad_names(subject, array, fault.text)
+            elif are_parameters or fault.taken_by != _GIVES_WAY_TO:
+                yield _dropped(subject, array, fault, what, mesh)
+    for key, found in uneven.items():
+        if key not in told:
+            yield _indivisible(
+                subject, key[0], found, mesh, are_parameters=are_parameters
+            )
+    told.update(uneven)
+
+
+def _argument(subject: Subject, array: NamedArray, fault: Indivisible) -> Path:
+    """The argument to change, or the node that makes the array."""
+    place = module_paths.argument_of_size(
+        subject, array.module, name=fault.name, size=fault.size
+    )
+    if place is None and fault.name == "time":
+        place = batches.time_of(subject, fault.size)
+    return place or module_paths.place_of(subject, array.module)
+
+
+def _dropped(
+    subject: Subject,
+    array: NamedArray,
+    fault: Dropped,
+    what: str,
+    mesh: layouts.MeshShape,
 ) -> Finding:
-    what = f"{array.path} {list(array.shape)}"
-    if isinstance(fault, Indivisible):
-        return _indivisible(subject, "AX003", array, fault, mesh, what)
-    place = module_paths.place_of(subject, array.module)
-    if isinstance(fault, UnknownName):
-        return _unknown(subject, "AX007", array, fault, what)
-    if isinstance(fault, Dropped):
-        return subject.finding(
-            "AX010",
-            place,
-            f"{what}: its {fault.name} is not cut over {' and '.join(fault.axes)}, which "
-            f"its {fault.taken_by} has already",
-            fix=f"give {fault.name} or {fault.taken_by} another mesh axis in rules, or "
-            f"say ({fault.name!r}, None)",
-            subject=array.path,
-            numbers={axis: mesh[axis] for axis in fault.axes},
-        )
-    return _bad_names(subject, array, fault.text)
-
-
-def _activation(
-    subject: Subject, array: NamedArray, fault: Fault, mesh: layouts.MeshShape
-) -> Finding | None:
-    what = f"activation {list(array.shape)} of {array.path}"
-    if isinstance(fault, Indivisible):
-        if fault.name == "batch":  # told by the batch itself
-            return None
-        return _indivisible(subject, "AX004", array, fault, mesh, what)
-    if isinstance(fault, UnknownName):
-        return _unknown(subject, "AX008", array, fault, what)
-    if isinstance(fault, BadNames):
-        return _bad_names(subject, array, fault.text)
-    if isinstance(fault, Dropped) and fault.taken_by != _GIVES_WAY_TO:
-        return subject.finding(
-            "AX010",
-            module_paths.place_of(subject, array.module),
-            f"{what}: its {fault.name} is not cut over {' and '.join(fault.axes)}, which "
-            f"its {fault.taken_by} has already",
-            fix=f"give {fault.name} or {fault.taken_by} another mesh axis in rules, or "
-            f"say ({fault.name!r}, None)",
-            subject=array.path,
-            numbers={axis: mesh[axis] for axis in fault.axes},
-        )
-    return None
+    return subject.finding(
+        "AX010",
+        module_paths.place_of(subject, array.module),
+        f"{what}: its {fault.name} is not cut over {' and '.join(fault.axes)}, which "
+        f"its {fault.taken_by} has already",
+        fix=f"give {fault.name} or {fault.taken_by} another mesh axis in rules, or "
+        f"say ({fault.name!r}, None)",
+        subject=array.path,
+        numbers={axis: mesh[axis] for axis in fault.axes},
+    )
 
 
 def _bad_names(subject: Subject, array: NamedArray, text: str) -> Finding:
@@ -189,33 +214,39 @@ def _unknown(
 
 def _indivisible(
     subject: Subject,
-    code: str,
-    array: NamedArray,
-    fault: Indivisible,
+    place: Path,
+    found: Sequence[tuple[NamedArray, Indivisible]],
     mesh: layouts.MeshShape,
-    what: str,
+    *,
+    are_parameters: bool,
 ) -> Finding:
+    """One size that does not come out even, in one array or in several."""
+    array, fault = found[0]
     name = fault.name or f"dim {fault.dim}"
-    cut = " * ".join(f"{axis}={mesh[axis]}" for axis in fault.axes)
-    place = module_paths.argument_of_size(
-        subject, array.module, name=fault.name, size=fault.size
-    )
-    if place is None and fault.name == "time":
-        place = batches.time_of(subject, fault.size)
-    waste = f"{100 * fault.waste:+.0f} %"
-    pads = "padding it" if code == "AX003" else "XLA pads it"
-    cuts = " or ".join(map(str, fault.cuts))
-    sizes = " or ".join(map(str, fault.sizes))
-    where = paths.format(place) if place is not None else name
+    cut = " * ".join(f"{axis}={mesh[axis]}" for axis in fault.axes if mesh[axis] > 1)
+    waste = f"{100 * fault.waste:+.0f} % of {name}"
+    what, price = array.path, f"padding it to {fault.padded} would cost {waste}"
+    if not are_parameters:
+        what = f"an activation of {array.path}"
+        price = f"XLA pads it to {fault.padded}, {waste}, without a word"
+    others = [
+        f"so is {other.path} {list(other.shape)} ({its.name or f'dim {its.dim}'})"
+        for other, its in found[1:]
+    ]
+    is_argument = place != module_paths.place_of(subject, array.module)
+    argument = paths.format(place) if is_argument else name
     return subject.finding(
-        code,
-        place
-        if place is not None
-        else module_paths.place_of(subject, array.module),
-        f"{what}: its {name} {fault.size} is not a multiple of {fault.parts} (mesh {cut}); "
-        f"{pads} to {fault.padded} {'would cost' if code == 'AX003' else 'at a cost of'} "
-        f"{waste} of {name}",
-        fix=f"{where}={sizes}, or a mesh that cuts {name} in {cuts}",
+        "AX003" if are_parameters else "AX004",
+        place,
+        "\n".join(
+            [
+                f"{what} {list(array.shape)}: its {name} {fault.size} is not a multiple "
+                f"of {fault.parts} (mesh {cut}); {price}",
+                *others,
+            ]
+        ),
+        fix=f"{argument}={' or '.join(map(str, fault.sizes))}, or a mesh that cuts "
+        f"{name} in {' or '.join(map(str, fault.cuts))}",
         subject=array.path,
         numbers={
             "size": fault.size,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -289,20 +288,3 @@ def peak_of(sketch: Sketch) -> tuple[int, float]:
     """The step with the highest learning rate, and the rate."""
     at = max(range(len(sketch.steps)), key=lambda i: sketch.values[i])
     return sketch.steps[at], sketch.values[at]
-
-
-def turns_of(sketch: Sketch) -> list[int]:
-    """The steps where a schedule begins to rise, stay or fall, as far as it was seen."""
-
-    def direction(pair: tuple[float, float]) -> int:
-        before, after = pair
-        if math.isclose(before, after, rel_tol=1e-6, abs_tol=1e-30):
-            return 0
-        return 1 if after > before else -1
-
-    signs = [direction(pair) for pair in itertools.pairwise(sketch.values)]
-    return [
-        sketch.steps[i]
-        for i, sign in enumerate(signs)
-        if i == 0 or sign != signs[i - 1]
-    ]

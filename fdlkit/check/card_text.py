@@ -82,9 +82,7 @@ def _batch(card: Card) -> list[str]:
     rows = " × ".join(f"{c.axis}={c.size}" for c in batch.cuts if c.cuts == "rows")
     each = f"{batch.rows_per_device:g} a device"
     lines.append(f"  {batch.rows:,} = {rows + ' × ' if rows else ''}{each}")
-    lines += [
-        f"  {c.axis}={c.size} cuts time" for c in batch.cuts if c.cuts == "time"
-    ]
+    lines += [f"  {c.axis}={c.size} cuts time" for c in batch.cuts if c.cuts == "time"]
     same = [f"{c.axis}={c.size}" for c in batch.cuts if c.cuts is None]
     if same:
         lines.append(f"  {', '.join(same)}: the same rows on each")
@@ -96,7 +94,11 @@ def _batch(card: Card) -> list[str]:
         text += f": {seen / batch.examples:.2g} epochs of {batch.examples:,} rows"
     lines.append(text)
     if batch.eval_batches is not None and batch.eval_rows is not None:
-        filled = f", the last filled up by {batch.eval_filled:,}" if batch.eval_filled else ""
+        filled = (
+            f", the last filled up by {batch.eval_filled:,}"
+            if batch.eval_filled
+            else ""
+        )
         lines.append(
             f"  an evaluation sees {batch.eval_rows:,} rows in {batch.eval_batches:,} "
             f"batches{filled}"
@@ -118,7 +120,10 @@ def _device(card: Card) -> list[str]:
         rows.append(
             ("working", per.working, "estimate: activations, gradients, temporaries")
         )
-    lines += [f"  {name:<10} {size_of(size):>10}  {note}".rstrip() for name, size, note in rows]
+    lines += [
+        f"  {name:<10} {size_of(size):>10}  {note}".rstrip()
+        for name, size, note in rows
+    ]
     return [*lines, f"  {'together':<10} {size_of(per.total):>10}"]
 
 

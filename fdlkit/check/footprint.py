@@ -83,7 +83,8 @@ def footprint(
     state = shapes.state
     rows = batches.axes(rules)
     batch_cuts = [
-        (rows, *spreading.whole(leaf.shape[1:])) for leaf in jax.tree.leaves(shapes.batch)
+        (rows, *spreading.whole(leaf.shape[1:]))
+        for leaf in jax.tree.leaves(shapes.batch)
     ]
     working = None
     if step is not None:

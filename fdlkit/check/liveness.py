@@ -114,7 +114,9 @@ class _Program:
         """Lays out a jaxpr whose inputs are some values; the numbers of its outputs."""
         env: dict[Any, int] = dict(zip(jaxpr.invars, arguments, strict=True))
         for var in jaxpr.constvars:
-            env[var] = self.new(var.aval, spreading.whole(var.aval.shape), counted=False)
+            env[var] = self.new(
+                var.aval, spreading.whole(var.aval.shape), counted=False
+            )
 
         def read(atom: Any) -> int:
             if hasattr(atom, "val"):
@@ -151,7 +153,9 @@ class _Program:
         self.ops.append(_Op(name, inputs, outputs))
         return outputs
 
-    def _inside(self, eqn: Any, programs: Sequence[Any], inputs: list[int]) -> list[int]:
+    def _inside(
+        self, eqn: Any, programs: Sequence[Any], inputs: list[int]
+    ) -> list[int]:
         """An operation with programs of the same inputs, of which one runs at a time."""
         peak, cuts = 0, None
         for program in programs:
@@ -180,7 +184,9 @@ class _Program:
             cut = self.values[i].cut
             arguments.append(
                 part.new(
-                    var.aval, cut if number < fixed else cut[1:], counted=number >= fixed
+                    var.aval,
+                    cut if number < fixed else cut[1:],
+                    counted=number >= fixed,
                 )
             )
         found = part.run(body, arguments)

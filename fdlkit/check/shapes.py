@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import flax.linen as nn
 import jax
 
-from fdlkit.check import module_paths, promotions, trace
+from fdlkit.check import module_paths, trace
 from fdlkit.check.watching import BadConstraintError, Failure
 from fdlkit.errors import UserError
 from fdlkit.graph import paths
@@ -55,8 +55,6 @@ def find(subject: Subject) -> Iterator[Finding]:
             subject="/".join(found.module) or None,
         )
     yield from _tables(subject, traced)
-    if traced.step is not None:
-        yield from promotions.find(subject, traced)
 
 
 def _dead_key(subject: Subject, part: str, error: DeadKeyError) -> Finding:
@@ -71,7 +69,9 @@ def _dead_key(subject: Subject, part: str, error: DeadKeyError) -> Finding:
         "SH001",
         path,
         "\n".join([first, *there]),
-        fix=f"set it to {error.meant!r}" if error.meant else "name something that is there",
+        fix=f"set it to {error.meant!r}"
+        if error.meant
+        else "name something that is there",
         meant=f"did you mean {error.meant!r}?" if error.meant else None,
         nearest=(error.meant,) if error.meant else names,
     )
@@ -105,16 +105,18 @@ def _failure(subject: Subject, failure: Failure) -> Finding:
         error = cause if isinstance(cause, Exception) else error
     what = "/".join(module)
     place = _place(subject, failure)
-    who = f"the module {what or '(the model itself)'}" if _in_model(failure) else failure.part
+    who = (
+        f"the module {what or '(the model itself)'}"
+        if _in_model(failure)
+        else failure.part
+    )
     text = " ".join(str(error).split())
     if len(text) > _MOST_TEXT:
         text = f"{text[:_MOST_TEXT]}…"
     return subject.finding(
         "SH002",
         place,
-        "\n".join(
-            [f"{who} cannot be traced: {type(error).__name__}: {text}", *at]
-        ),
+        "\n".join([f"{who} cannot be traced: {type(error).__name__}: {text}", *at]),
         fix="mend what the line does with these shapes, or the arguments that set them",
         subject=what or None,
     )
@@ -181,8 +183,14 @@ def _state(subject: Subject, traced: Trace) -> Iterator[Finding]:
         for path in before
         if path in after and _array(before[path]) != _array(after[path])
     ]
-    changed += [f"{path}: {_array(before[path])} is gone" for path in before if path not in after]
-    changed += [f"{path}: {_array(after[path])} is new" for path in after if path not in before]
+    changed += [
+        f"{path}: {_array(before[path])} is gone"
+        for path in before
+        if path not in after
+    ]
+    changed += [
+        f"{path}: {_array(after[path])} is new" for path in after if path not in before
+    ]
     if not changed:
         return
     first = changed[0].partition(":")[0].partition("/")[0]
@@ -244,12 +252,20 @@ def _tables(subject: Subject, traced: Trace) -> Iterator[Finding]:
     if not isinstance(trainer.model, nn.Module):
         return
     for path, module in walk.submodules(trainer.model, "model"):
-        times = {
-            array.shape[1]
-            for array in dataclasses.asdict(shapes)["batch"].values()
-            if len(array.shape) > 1
-        } if isinstance(module, LearnedPositions) else set()
-        if times and isinstance(module, LearnedPositions) and module.length < max(times):
+        times = (
+            {
+                array.shape[1]
+                for array in dataclasses.asdict(shapes)["batch"].values()
+                if len(array.shape) > 1
+            }
+            if isinstance(module, LearnedPositions)
+            else set()
+        )
+        if (
+            times
+            and isinstance(module, LearnedPositions)
+            and module.length < max(times)
+        ):
             yield subject.finding(
                 "SH007",
                 module_paths.source_of(subject, (*paths.parse(path), "length")),

@@ -53,9 +53,7 @@ def result_cut(eqn: Any, cuts: Sequence[Cut], out: Any) -> Cut:
 def _dot_general(eqn: Any, cuts: Sequence[Cut], out: Any) -> Cut:
     (left_sum, right_sum), (left_batch, right_batch) = eqn.params["dimension_numbers"]
     left, right = cuts
-    dims = [
-        left[i] or right[j] for i, j in zip(left_batch, right_batch, strict=True)
-    ]
+    dims = [left[i] or right[j] for i, j in zip(left_batch, right_batch, strict=True)]
     dims += [a for i, a in enumerate(left) if i not in (*left_sum, *left_batch)]
     dims += [a for i, a in enumerate(right) if i not in (*right_sum, *right_batch)]
     return _once(dims)
@@ -176,9 +174,7 @@ _RULES: dict[str, Callable[[Any, Sequence[Cut], Any], Cut]] = {
 
 def bytes_of(shape: Sequence[int], itemsize: int, cut: Cut, mesh: Any) -> int:
     """The bytes of an array that one device has; a dim that is left over counts whole."""
-    parts = [
-        math.prod(mesh.get(axis, 1) for axis in axes) for axes in cut
-    ]
+    parts = [math.prod(mesh.get(axis, 1) for axis in axes) for axes in cut]
     return itemsize * math.prod(
         -(-size // part) for size, part in zip(shape, parts, strict=True)
     )

@@ -61,9 +61,7 @@ class Trace:
     dead_keys: tuple[tuple[str, DeadKeyError], ...]
 
 
-def trace(
-    trainer: Trainer, shapes: Shapes | None, mesh: AbstractMesh | None
-) -> Trace:
+def trace(trainer: Trainer, shapes: Shapes | None, mesh: AbstractMesh | None) -> Trace:
     """Traces a training step and an evaluation step.
 
     Args:
@@ -220,9 +218,7 @@ def trace_of(subject: Subject) -> Trace:
     return dataclasses.replace(found, dead_keys=tuple(dead))
 
 
-def _with_inputs(
-    trainer: Trainer, dead: list[tuple[str, DeadKeyError]]
-) -> Trainer:
+def _with_inputs(trainer: Trainer, dead: list[tuple[str, DeadKeyError]]) -> Trainer:
     """The trainer with inputs that lead somewhere, as far as that can be guessed."""
     try:
         batch = trainer.train_data.spec()

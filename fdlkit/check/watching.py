@@ -17,8 +17,8 @@ from typing import Any
 
 import flax.linen as nn
 
-from fdlkit.check import annotations, frames
-from fdlkit.check.annotations import Disagreement
+from fdlkit.check import frames, named_axes
+from fdlkit.check.named_axes import Disagreement
 from fdlkit.check.layouts import NamedArray, bad_names
 
 
@@ -132,7 +132,7 @@ class Watch:
             raise
         finally:
             self._modules.pop()
-        for found in annotations.disagreements(
+        for found in named_axes.disagreements(
             context.orig_method, module, path, args, kwargs, result
         ):
             self.disagreements[found] = None
@@ -145,7 +145,9 @@ class Watch:
             frame = frames.of_caller(sys._getframe(1))
             module = self._modules[-1] if self._modules else ()
             name = "/".join(module) or "the model"
-            array = NamedArray(f"{name} at {frame}", tuple(x.shape), tuple(axes), module)
+            array = NamedArray(
+                f"{name} at {frame}", tuple(x.shape), tuple(axes), module
+            )
             bad = bad_names(array.names or (), array.shape)
             if bad is not None:
                 raise BadConstraintError(array, bad)

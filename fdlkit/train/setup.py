@@ -279,7 +279,9 @@ def trace_shapes(
             eval_batch=eval_batch,
             inputs=abstract_inputs,
             variables=variables,
-            state=jax.eval_shape(lambda made: initial_state(made, optimizer), variables),
+            state=jax.eval_shape(
+                lambda made: initial_state(made, optimizer), variables
+            ),
             init=init,
         )
 

@@ -64,7 +64,9 @@ def disagreements(
         bound = inspect.signature(method).bind(module, *args, **kwargs)
     except TypeError:
         return
-    values = [(f"{name}", bound.arguments.get(name)) for name in hints if name != "return"]
+    values = [
+        (f"{name}", bound.arguments.get(name)) for name in hints if name != "return"
+    ]
     if "return" in hints:
         values.append(("return", result))
     bindings: dict[str, _Binding] = {}
@@ -133,12 +135,17 @@ def _unlike(
         if "" not in names and dtype not in names:
             return f"{here} is {dtype}, not {hint.dtype.__name__}", bindings
     words = hint.dim_str.split()
-    spread = [i for i, w in enumerate(words) if w == "..." or w.lstrip("#").startswith("*")]
+    spread = [
+        i for i, w in enumerate(words) if w == "..." or w.lstrip("#").startswith("*")
+    ]
     if spread:
         at = spread[0]
         after = len(words) - at - 1
         if len(shape) < at + after:
-            return f"{here} has {len(shape)} dims, at least {at + after} are wanted", bindings
+            return (
+                f"{here} has {len(shape)} dims, at least {at + after} are wanted",
+                bindings,
+            )
         pairs = [
             *zip(words[:at], shape[:at], strict=True),
             *zip(words[at + 1 :], shape[len(shape) - after :], strict=True),
@@ -158,9 +165,7 @@ def _unlike(
     return ("; ".join(wrong) or None), bindings
 
 
-def _bind(
-    word: str, size: int, here: str, bindings: dict[str, _Binding]
-) -> str | None:
+def _bind(word: str, size: int, here: str, bindings: dict[str, _Binding]) -> str | None:
     broadcasts = word.startswith("#")
     word = word.lstrip("#?")
     if "=" in word:
