@@ -68,10 +68,10 @@ def parse_mesh(text: str) -> dict[str, int]:
             number = 0
         if not equals or not number:
             raise UserError(
-                f"--mesh={text}: {part.strip()!r} is not AXIS=SIZE",
-                "  write it like --mesh=data=64,fsdp=16; -1 is the rest",
+                f"{part.strip()!r} is not AXIS=SIZE",
+                "  write it like data=64,fsdp=16; -1 is the rest",
             )
         if axis in sizes:
-            raise UserError(f"--mesh={text}: {axis} is given twice")
+            raise UserError(f"{axis} is given twice")
         sizes[axis] = number
     return sizes

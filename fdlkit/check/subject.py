@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fdlkit.check import codes
+from fdlkit.check import codes, objects
 from fdlkit.check.findings import Finding, Number
 from fdlkit.check.request import Request
 from fdlkit.errors import UserError
@@ -47,6 +47,7 @@ class Subject:
     def __init__(self, config: Any, request: Request | None = None):
         self.config = config
         self.request = request or Request()
+        self._calls: objects.Calls | None = None
 
     def with_trainer(self, trainer: Trainer, shapes: Shapes | None = None) -> Subject:
         """The same, for whoever has built it already, and perhaps traced it."""
@@ -161,9 +162,12 @@ class Subject:
         if self.trainer is None:
             return None, self.build_error
         try:
-            return self.trainer.shapes(), None
+            with objects.watched(self.objects) as calls:
+                shapes = self.trainer.shapes()
         except UserError as error:
             return None, error
+        self._calls = calls
+        return shapes, None
 
     @property
     def shapes(self) -> Shapes | None:
@@ -188,6 +192,19 @@ class Subject:
     def shapes_error(self) -> UserError | None:
         """Why there are no shapes."""
         return self._traced[1]
+
+    @functools.cached_property
+    def objects(self) -> Mapping[int, Any]:
+        """The built object of each node for which it could be found."""
+        return objects.built_objects(self)
+
+    @property
+    def calls(self) -> objects.Calls | None:
+        """Where the modules of nodes were called when the shapes were traced.
+
+        None if there are no shapes, or somebody else has traced them.
+        """
+        return None if self.shapes is None else self._calls
 
     def finding(
         self,
@@ -226,6 +243,37 @@ class Subject:
             meant=meant or "",
             numbers=tuple((numbers or {}).items()),
             nearest=tuple(map(str, nearest)),
+        )
+
+    def outside(
+        self,
+        code: str,
+        variable: str,
+        text: str,
+        *,
+        fix: str,
+        meant: str | None = None,
+        numbers: Mapping[str, Number] | None = None,
+    ) -> Finding:
+        """A finding that no value of the config has caused.
+
+        Args:
+          code: One of `codes.CODES`.
+          variable: The variable of the environment or the flag that has.
+          text: What is wrong.
+          fix: What to do.
+          meant: What was likely meant.
+          numbers: The numbers of the text.
+        """
+        return Finding(
+            code=code,
+            severity=codes.find(code).severity,
+            path=paths.ROOT,
+            text=text,
+            fix=fix,
+            subject=variable,
+            meant=meant or "",
+            numbers=tuple((numbers or {}).items()),
         )
 
     def origin(self, path: Path) -> Origin | None:

@@ -30,9 +30,7 @@ def lines(finding: Finding) -> list[str]:
     said = [f"{finding.severity} {finding.code}: {first}"]
     if finding.allowed is not None:
         said = [f"allowed {finding.code}: {first}"]
-    about = "" if finding.subject is None else f", {finding.subject}"
-    by = "" if finding.source is None else f" ({finding.source})"
-    said.append(f"  at {_brief(finding.path)}{about}{by}")
+    said.append(f"  at {_where(finding)}")
     said += [f"  {line}" for line in more]
     if finding.meant:
         said.append(f"  {finding.meant}")
@@ -88,6 +86,14 @@ def explain(code: Code, width: int = 80) -> str:
     """Why a kind of finding matters."""
     head = f"{code.code} ({code.severity}): {code.name}"
     return "\n".join([head, "", *textwrap.wrap(code.why, width)]) + "\n"
+
+
+def _where(finding: Finding) -> str:
+    if finding.path == paths.ROOT and finding.subject and finding.source is None:
+        return finding.subject
+    about = "" if finding.subject is None else f", {finding.subject}"
+    by = "" if finding.source is None else f" ({finding.source})"
+    return f"{_brief(finding.path)}{about}{by}"
 
 
 def _brief(path: str) -> str:

@@ -4,11 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fdlkit.check.config import missing, references, traps, unbuildable
+from fdlkit.check.config import (
+    constants,
+    dead,
+    missing,
+    references,
+    sharing,
+    splits,
+    traps,
+    tying,
+    unbuildable,
+    value_types,
+)
 from fdlkit.check.findings import Finding
 from fdlkit.check.subject import Subject
 
-_PARTS = (missing, references, traps, unbuildable)
+_PARTS = (
+    missing,
+    value_types,
+    references,
+    traps,
+    unbuildable,
+    sharing,
+    tying,
+    splits,
+    dead,
+    constants,
+)
 
 
 def find(subject: Subject) -> Iterator[Finding]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fdlkit.check.environment import folders
+from fdlkit.check.environment import folders, profiles, xla
 from fdlkit.check.findings import Finding
 from fdlkit.check.subject import Subject
 
-_PARTS = (folders,)
+_PARTS = (xla, profiles, folders)
 
 
 def find(subject: Subject) -> Iterator[Finding]:

@@ -23,9 +23,9 @@ def find(subject: Subject) -> Iterator[Finding]:
         return
     path = pathlib.Path(workdir).absolute()
     if (why := why_not_writable(path)) is not None:
-        yield subject.finding(
+        yield subject.outside(
             "EN004",
-            (),
+            "--workdir",
             f"the workdir {workdir} cannot be written: {why}",
             fix="--workdir names a folder that you may create or write to",
         )
@@ -38,10 +38,10 @@ def _cache(subject: Subject, environment: Mapping[str, str]) -> Iterator[Finding
     if not chosen or "://" in chosen:
         return
     if (why := why_not_writable(pathlib.Path(chosen).absolute())) is not None:
-        yield subject.finding(
+        yield subject.outside(
             "EN005",
-            (),
-            f"the compilation cache {chosen} ({CACHE}) cannot be written: {why}",
+            CACHE,
+            f"the compilation cache {chosen} cannot be written: {why}",
             fix=f"unset {CACHE}, which takes one in your home folder, or name another",
         )
 
@@ -52,9 +52,9 @@ def _space(subject: Subject, workdir: str, path: pathlib.Path) -> Iterator[Findi
         return
     free = shutil.disk_usage(_existing(path)).free
     if needed > free:
-        yield subject.finding(
+        yield subject.outside(
             "EN006",
-            (),
+            "--workdir",
             f"one checkpoint takes {needed:,} bytes, and the disk of the workdir "
             f"{workdir} has {free:,} free",
             numbers={"checkpoint_bytes": needed, "free_bytes": free},
