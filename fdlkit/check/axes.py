@@ -20,6 +20,7 @@ from fdlkit.graph import paths
 from fdlkit.graph.paths import Path
 from fdlkit.nn import walk
 from fdlkit.nn.repeat import Repeat
+from fdlkit.sharding.layout import AxisRules
 from fdlkit.sharding.mesh import MESH_AXES
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _rules(subject: Subject) -> Iterator[Finding]:
             text = (
                 f"{fault.axis} is no rule: a rule is (logical axis, mesh axes or None)"
             )
-            fix = "write it as ('mlp', 'tensor'), ('batch', ('data', 'fsdp')) or ('x', None)"
+            fix = "write it like ('mlp', 'tensor'), ('batch', ('data', 'fsdp'))"
         elif fault.kind == "twice":
             text = (
                 f"the rule of logical axis {fault.logical!r} names the mesh axis "
@@ -111,7 +112,7 @@ def _rules(subject: Subject) -> Iterator[Finding]:
 def _arrays(
     subject: Subject,
     arrays: Sequence[NamedArray],
-    rules: layouts.AxisRules,
+    rules: AxisRules,
     mesh: layouts.MeshShape,
     told: set[tuple[Path, int, int]],
     *,
@@ -240,8 +241,8 @@ def _indivisible(
         place,
         "\n".join(
             [
-                f"{what} {list(array.shape)}: its {name} {fault.size} is not a multiple "
-                f"of {fault.parts} (mesh {cut}); {price}",
+                f"{what} {list(array.shape)}: its {name} {fault.size} is not a "
+                f"multiple of {fault.parts} (mesh {cut}); {price}",
                 *others,
             ]
         ),
@@ -262,7 +263,7 @@ def _unused(
     subject: Subject,
     parameters: Sequence[NamedArray],
     activations: Sequence[NamedArray],
-    rules: layouts.AxisRules,
+    rules: AxisRules,
 ) -> Iterator[Finding]:
     """Mesh axes of more than one device that cut nothing, or parameters alone."""
     assert subject.mesh is not None
@@ -278,8 +279,8 @@ def _unused(
             yield subject.finding(
                 "AX012",
                 path,
-                f"{axis}={size} cuts stacked layers, and nothing that is computed with: "
-                f"{size} devices compute the same",
+                f"{axis}={size} cuts stacked layers, and nothing that is computed "
+                f"with: {size} devices compute the same",
                 fix=f"{axis}=1, and the devices to another axis"
                 + (": there is no pipeline here" if axis == "stage" else ""),
                 numbers=numbers,
@@ -321,7 +322,7 @@ def _stacks(subject: Subject) -> set[str]:
 
 def _axes_used(
     arrays: Sequence[NamedArray],
-    rules: layouts.AxisRules,
+    rules: AxisRules,
     but: Collection[str] = (),
 ) -> set[str]:
     """The mesh axes that cut a dim of some array, dims of some names left out."""

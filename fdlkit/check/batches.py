@@ -95,7 +95,7 @@ def _length(subject: Subject, name: str, data: Pipeline) -> Iterator[Finding]:
                 f"{name}.remainder",
                 f"an evaluation leaves out {left:,} of {total:,} rows, what is left "
                 f"after {data.num_batches:,} batches of {data.batch_size:,}",
-                fix="eval_data.remainder='pad': the rows that fill the last batch count "
+                fix="eval_data.remainder='pad': rows that fill the last batch count "
                 "for nothing",
                 numbers={
                     "rows": total,

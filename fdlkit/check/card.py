@@ -8,12 +8,14 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from fdlkit.check import batches, footprint, layouts, module_paths, trace
 from fdlkit.check.footprint import Footprint
 from fdlkit.errors import UserError
 from fdlkit.graph import paths
+from fdlkit.sharding.layout import AxisRules, tree_path
 from fdlkit.sharding.mesh import MESH_AXES
 from fdlkit.train.models import as_model
 from fdlkit.train.setup import Shapes, using
@@ -181,7 +183,7 @@ def _bytes(tree: Any) -> int:
 def _modules(subject: Subject, shapes: Shapes) -> list[ModuleSize]:
     sizes: dict[str, tuple[int, int]] = {}
     dtypes = {
-        f"params/{trace.tree_path(path)}": leaf.dtype
+        f"params/{tree_path(path)}": leaf.dtype
         for path, leaf in jax.tree_util.tree_leaves_with_path(shapes.state.params)
     }
     for array in trace.parameters(shapes):
@@ -222,7 +224,7 @@ def _batch(
     subject: Subject,
     shapes: Shapes,
     found: trace.Trace,
-    rules: layouts.AxisRules,
+    rules: AxisRules,
     mesh: Mapping[str, int],
 ) -> Batch:
     trainer = subject.trainer
@@ -280,7 +282,7 @@ def _sketch(trainer: Trainer) -> Sketch | None:
     if not callable(rate):
         return Sketch(steps=(0, last), values=(float(rate),) * 2)
     with jax.default_device(jax.local_devices(backend="cpu")[0]):
-        values = [float(rate(np.int32(step))) for step in steps]
+        values = [float(rate(jnp.int32(step))) for step in steps]
     return Sketch(steps=tuple(steps), values=tuple(values))
 
 

@@ -79,9 +79,9 @@ def _batch(card: Card) -> list[str]:
     batch = card.batch
     arrays = ", ".join(f"{name} {text}" for name, text in batch.arrays.items())
     lines = [f"batch       {batch.rows:,} rows  ({arrays})"]
-    rows = " × ".join(f"{c.axis}={c.size}" for c in batch.cuts if c.cuts == "rows")
+    rows = " * ".join(f"{c.axis}={c.size}" for c in batch.cuts if c.cuts == "rows")
     each = f"{batch.rows_per_device:g} a device"
-    lines.append(f"  {batch.rows:,} = {rows + ' × ' if rows else ''}{each}")
+    lines.append(f"  {batch.rows:,} = {rows + ' * ' if rows else ''}{each}")
     lines += [f"  {c.axis}={c.size} cuts time" for c in batch.cuts if c.cuts == "time"]
     same = [f"{c.axis}={c.size}" for c in batch.cuts if c.cuts is None]
     if same:

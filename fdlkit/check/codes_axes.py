@@ -10,10 +10,10 @@ CODES = (
         name="rule that cannot be used",
         severity="error",
         why=(
-            "A rule says over which mesh axes the dims of a logical name are cut. A mesh "
-            "axis that is not there, or is there twice in one rule, cuts nothing: JAX "
-            "fails on it when the first array is laid out, after the devices have been "
-            "taken."
+            "A rule says over which mesh axes the dims of a logical name are cut. A "
+            "mesh axis that is not there, or is there twice in one rule, cuts "
+            "nothing: JAX fails on it when the first array is laid out, after the "
+            "devices have been taken."
         ),
     ),
     Code(
@@ -21,9 +21,9 @@ CODES = (
         name="mesh axis without a size",
         severity="error",
         why=(
-            "An axis has a size of at least 1, and one axis alone may be -1, the rest of "
-            "the devices. Anything else has no mesh; other trainers read such a -1 as it "
-            "stands, far from where it was written."
+            "An axis has a size of at least 1, and one axis alone may be -1, the rest "
+            "of the devices. Anything else has no mesh; other trainers read such a -1 "
+            "as it stands, far from where it was written."
         ),
     ),
     Code(
@@ -31,12 +31,12 @@ CODES = (
         name="parameter that the mesh does not divide",
         severity="error",
         why=(
-            "A dim is cut into as many equal parts as its mesh axes have devices. Where "
-            "that does not come out even, JAX refuses the array when it is made. Other "
-            "systems pad it in silence: three heads on an axis of 8 are then computed as "
-            "eight, five of them zeros. There is no pad here, so that a mesh never "
-            "changes what is computed; the cost of padding is told to show what is at "
-            "stake."
+            "A dim is cut into as many equal parts as its mesh axes have devices. "
+            "Where that does not come out even, JAX refuses the array when it is "
+            "made. Other systems pad it in silence: three heads on an axis of 8 are "
+            "then computed as eight, five of them zeros. There is no pad here, so "
+            "that a mesh never changes what is computed; the cost of padding is told "
+            "to show what is at stake."
         ),
     ),
     Code(
@@ -44,9 +44,9 @@ CODES = (
         name="activation that the mesh does not divide",
         severity="error",
         why=(
-            "A constraint on an activation whose dim does not come out even is no error "
-            "to XLA: it pads the dim on every device and computes on zeros, step after "
-            "step, without a word."
+            "A constraint on an activation whose dim does not come out even is no "
+            "error to XLA: it pads the dim on every device and computes on zeros, "
+            "step after step, without a word."
         ),
     ),
     Code(
@@ -54,9 +54,9 @@ CODES = (
         name="mesh that does not fit the devices",
         severity="error",
         why=(
-            "The sizes of the mesh axes multiply to the number of devices. If they come "
-            "to more, the run cannot start; if they come to less, devices that are paid "
-            "for do nothing."
+            "The sizes of the mesh axes multiply to the number of devices. If they "
+            "come to more, the run cannot start; if they come to less, devices that "
+            "are paid for do nothing."
         ),
     ),
     Code(
@@ -64,8 +64,8 @@ CODES = (
         name="mesh that does not fit the slices",
         severity="error",
         why=(
-            "The sizes of mesh.dcn multiply to the number of slices (of processes, where "
-            "there are no slices), and those of mesh.ici to the devices in one."
+            "The sizes of mesh.dcn multiply to the number of slices (of processes, "
+            "where there are no slices), and those of mesh.ici to the devices in one."
         ),
     ),
     Code(
@@ -73,8 +73,9 @@ CODES = (
         name="parameter with a logical axis that no rule has",
         severity="error",
         why=(
-            "A logical name without a rule is mostly a misspelt one, and the array would "
-            "be copied whole to every device. A rule with None says that this is meant."
+            "A logical name without a rule is mostly a misspelt one, and the array "
+            "would be copied whole to every device. A rule with None says that this "
+            "is meant."
         ),
     ),
     Code(
@@ -82,8 +83,8 @@ CODES = (
         name="activation with a logical axis that no rule has",
         severity="warning",
         why=(
-            "Flax leaves a dim whose logical name no rule has uncut, without a word. A "
-            "misspelt name in one nn.with_logical_constraint so makes every device "
+            "Flax leaves a dim whose logical name no rule has uncut, without a word. "
+            "A misspelt name in one nn.with_logical_constraint so makes every device "
             "compute the whole dim. A rule with None says that this is meant."
         ),
     ),
@@ -93,8 +94,8 @@ CODES = (
         severity="error",
         why=(
             "An array has one logical name a dim (or None), and each name once. With "
-            "more names than dims, or one of them twice, neither Flax nor JAX can lay it "
-            "out."
+            "more names than dims, or one of them twice, neither Flax nor JAX can lay "
+            "it out."
         ),
     ),
     Code(
@@ -102,10 +103,10 @@ CODES = (
         name="rule that is dropped in silence",
         severity="warning",
         why=(
-            "One mesh axis cuts one dim of an array. Where two dims' rules name the same "
-            "mesh axis the first rule wins, and Flax drops the other without a word. "
-            "That is often meant for activations, and seldom for a parameter: its other "
-            "dim stays whole on every device."
+            "One mesh axis cuts one dim of an array. Where two dims' rules name the "
+            "same mesh axis the first rule wins, and Flax drops the other without a "
+            "word. That is often meant for activations, and seldom for a parameter: "
+            "its other dim stays whole on every device."
         ),
     ),
     Code(
@@ -114,8 +115,8 @@ CODES = (
         severity="error",
         why=(
             "Devices along an axis that cuts neither the batch nor a parameter nor an "
-            "activation hold the same arrays and compute the same numbers: all but one "
-            "are idle in effect."
+            "activation hold the same arrays and compute the same numbers: all but "
+            "one are idle in effect."
         ),
     ),
     Code(
@@ -133,8 +134,9 @@ CODES = (
         name="batch that the mesh does not divide",
         severity="error",
         why=(
-            "The rows of a global batch are cut over the mesh axes of the logical axis "
-            "`batch`; every device, and every process that feeds some, needs as many."
+            "The rows of a global batch are cut over the mesh axes of the logical "
+            "axis `batch`; every device, and every process that feeds some, needs as "
+            "many."
         ),
     ),
     Code(
@@ -143,9 +145,9 @@ CODES = (
         severity="warning",
         why=(
             "An evaluation with remainder='drop' does not see what is left after its "
-            "last full batch, so its metrics are not those of the set, and change with "
-            "the batch size. With remainder='pad' the last batch is filled up, and the "
-            "rows that fill it count for nothing."
+            "last full batch, so its metrics are not those of the set, and change "
+            "with the batch size. With remainder='pad' the last batch is filled up, "
+            "and the rows that fill it count for nothing."
         ),
     ),
     Code(
@@ -153,8 +155,8 @@ CODES = (
         name="data that does not last as long as the run",
         severity="error",
         why=(
-            "Training data that ends before the last step ends the run; evaluation data "
-            "without an end is evaluated for ever."
+            "Training data that ends before the last step ends the run; evaluation "
+            "data without an end is evaluated for ever."
         ),
     ),
     Code(
@@ -162,9 +164,9 @@ CODES = (
         name="data that cannot be opened",
         severity="error",
         why=(
-            "A run opens its data before its first step, and does not begin without it. "
-            "Where the data is on the machine that trains and not on this one, say so: "
-            "fdlkit.allow(cfg, 'AX016', reason=…)."
+            "A run opens its data before its first step, and does not begin without "
+            "it. Where the data is on the machine that trains and not on this one, "
+            "say so: fdlkit.allow(cfg, 'AX016', reason=…)."
         ),
     ),
 )

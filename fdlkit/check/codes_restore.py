@@ -9,17 +9,18 @@ CODES = (
         code="RE001",
         name="no checkpoint to go on from",
         severity="error",
-        why="A run that is to go on from a checkpoint needs one that says what it holds.",
+        why="A run that goes on from a checkpoint needs one that says what it holds.",
     ),
     Code(
         code="RE002",
         name="parameter of another shape in the checkpoint",
         severity="error",
         why=(
-            "A checkpoint opens only in the model that wrote it. The difference is told "
-            "by the names of the dims: more layers, another vocabulary, another width. "
-            "It is read from metadata, so it is known before a byte of an array is "
-            "fetched; Orbax itself tells it after the cluster has started, for one array."
+            "A checkpoint opens only in the model that wrote it. The difference is "
+            "told by the names of the dims: more layers, another vocabulary, another "
+            "width. It is read from metadata, so it is known before a byte of an "
+            "array is fetched; Orbax itself tells it after the cluster has started, "
+            "for one array."
         ),
     ),
     Code(
@@ -40,8 +41,8 @@ CODES = (
         severity="error",
         why=(
             "One side keeps its layers in one array with a leading dim of layers, the "
-            "other in an array each. The numbers are the same, and can be stacked, but "
-            "the trees are not."
+            "other in an array each. The numbers are the same, and can be stacked, "
+            "but the trees are not."
         ),
     ),
     Code(
@@ -49,8 +50,8 @@ CODES = (
         name="optimizer state of another optimizer",
         severity="error",
         why=(
-            "The parameters fit and the optimizer's state does not: the checkpoint was "
-            "written by another optimizer, or by one with other parts."
+            "The parameters fit and the optimizer's state does not: the checkpoint "
+            "was written by another optimizer, or by one with other parts."
         ),
     ),
     Code(

@@ -11,9 +11,9 @@ CODES = (
         severity="error",
         why=(
             "Inputs, losses and metrics name what they want by a key path into the "
-            "step's context. One that leads nowhere fails when the step is traced, and "
-            "that of a metric only at the first evaluation, after the whole program has "
-            "been compiled."
+            "step's context. One that leads nowhere fails when the step is traced, "
+            "and that of a metric only at the first evaluation, after the whole "
+            "program has been compiled."
         ),
     ),
     Code(
@@ -21,10 +21,10 @@ CODES = (
         name="part that cannot be traced",
         severity="error",
         why=(
-            "The step is traced on shapes alone, as the compiler traces it. What raises "
-            "here would raise at the start of a run, with a traceback through Flax and "
-            "JAX; the finding names the module, by its path, and the innermost line of "
-            "your own."
+            "The step is traced on shapes alone, as the compiler traces it. What "
+            "raises here would raise at the start of a run, with a traceback through "
+            "Flax and JAX; the finding names the module, by its path, and the "
+            "innermost line of your own."
         ),
     ),
     Code(
@@ -42,9 +42,9 @@ CODES = (
         name="state that is another after a step",
         severity="error",
         why=(
-            "The step is compiled once for the state's shapes and types. An optimizer, "
-            "or a model that carries running means, which returns another shape or "
-            "type than it was given makes the second step fail."
+            "The step is compiled once for the state's shapes and types. An "
+            "optimizer, or a model that carries running means, which returns another "
+            "shape or type than it was given makes the second step fail."
         ),
     ),
     Code(
@@ -52,9 +52,10 @@ CODES = (
         name="named axes that disagree",
         severity="warning",
         why=(
-            "An annotation such as Float[Array, 'batch time embed'] is a promise: within "
-            "one call a name is one size. Nothing checks it in a run without a type "
-            "checker, so an array that breaks it broadcasts, or is taken for another."
+            "An annotation such as Float[Array, 'batch time embed'] is a promise: "
+            "within one call a name is one size. Nothing checks it in a run without a "
+            "type checker, so an array that breaks it broadcasts, or is taken for "
+            "another."
         ),
     ),
     Code(
@@ -62,8 +63,8 @@ CODES = (
         name="predictions and labels of different shapes",
         severity="warning",
         why=(
-            "Predictions [8, 1] less labels [8] are [8, 8]: every prediction is compared "
-            "with every label. It trains, to the mean of the labels."
+            "Predictions [8, 1] less labels [8] are [8, 8]: every prediction is "
+            "compared with every label. It trains, to the mean of the labels."
         ),
     ),
     Code(
@@ -72,8 +73,9 @@ CODES = (
         severity="error",
         why=(
             "An id that a table has no row for gives NaN here (and the last row, in "
-            "silence, elsewhere): a tokenizer with more ids than the model's vocabulary, "
-            "or a text longer than its positions. The first step's loss is NaN."
+            "silence, elsewhere): a tokenizer with more ids than the model's "
+            "vocabulary, or a text longer than its positions. The first step's loss "
+            "is NaN."
         ),
     ),
     Code(
@@ -81,9 +83,18 @@ CODES = (
         name="module that computes in another type than it says",
         severity="warning",
         why=(
-            "A module whose dtype is bfloat16 and that multiplies in float32 has mixed "
-            "types: a float32 operand has silently promoted the other. It costs several "
-            "times the time on an accelerator and twice the memory."
+            "A module whose dtype is bfloat16 and that multiplies in float32 has "
+            "mixed types: a float32 operand has silently promoted the other. It costs "
+            "several times the time on an accelerator and twice the memory."
+        ),
+    ),
+    Code(
+        code="SH010",
+        name="evaluation without metrics",
+        severity="error",
+        why=(
+            "There is data to evaluate on, and nothing to say of it: a run is refused, "
+            "since a metric was surely meant."
         ),
     ),
     Code(
@@ -91,8 +102,9 @@ CODES = (
         name="inputs that the model does not take",
         severity="error",
         why=(
-            "The names of inputs are those of the arguments of the model's __call__; a "
-            "name too many, or an argument without an input, fails at the first trace."
+            "The names of inputs are those of the arguments of the model's __call__; "
+            "a name too many, or an argument without an input, fails at the first "
+            "trace."
         ),
     ),
 )

@@ -156,7 +156,7 @@ class _Program:
     def _inside(
         self, eqn: Any, programs: Sequence[Any], inputs: list[int]
     ) -> list[int]:
-        """An operation with programs of the same inputs, of which one runs at a time."""
+        """An operation with programs of one signature, of which one runs at a time."""
         peak, cuts = 0, None
         for program in programs:
             part = _Program(self.mesh)

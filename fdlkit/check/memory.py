@@ -52,8 +52,8 @@ def _replicated(
     for size in mesh.values():
         devices *= size
     told = [
-        f"{one.path} {list(one.shape)}: {size_of(one.bytes)}, {_percent(one.bytes / total)}; "
-        f"{one.axis}={mesh[one.axis]} could cut its "
+        f"{one.path} {list(one.shape)}: {size_of(one.bytes)}, "
+        f"{_percent(one.bytes / total)}; {one.axis}={mesh[one.axis]} could cut its "
         f"{_dim(names.get(one.path, ()), one.dim)}"
         for one in whole[:_MOST_ARRAYS]
     ]

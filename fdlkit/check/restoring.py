@@ -205,7 +205,7 @@ def _difference(subject: Subject, difference: Difference, names: Names) -> Findi
     if difference.kind == "shape":
         assert old is not None and new is not None
         changes = _changes(old.shape, new.shape, names.get(path, ()))
-        numbers = {}
+        numbers: dict[str, int] = {}
         if len(old.shape) == len(new.shape):
             known = names.get(path, ())
             for dim, (was, now) in enumerate(zip(old.shape, new.shape, strict=True)):
@@ -219,10 +219,10 @@ def _difference(subject: Subject, difference: Difference, names: Names) -> Findi
         return subject.finding(
             "RE006" if in_optimizer else "RE002",
             place,
-            f"{path}: {list(old.shape)} in the checkpoint, {list(new.shape)} in the run: "
-            f"{changes}{also}",
-            fix=f"go back to {_back(old.shape, new.shape, names.get(path, ()))}, or start "
-            "afresh",
+            f"{path}: {list(old.shape)} in the checkpoint, {list(new.shape)} in the "
+            f"run: {changes}{also}",
+            fix=f"go back to {_back(old.shape, new.shape, names.get(path, ()))}, or "
+            "start afresh",
             subject=path,
             numbers=numbers,
         )

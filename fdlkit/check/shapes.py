@@ -14,7 +14,7 @@ from fdlkit.check.watching import BadConstraintError, Failure
 from fdlkit.errors import UserError
 from fdlkit.graph import paths
 from fdlkit.graph.paths import Path
-from fdlkit.keys import DeadKeyError
+from fdlkit.keys import DeadKeyError, get_key
 from fdlkit.nn import walk
 from fdlkit.nn.positions import LearnedPositions
 from fdlkit.sharding.layout import tree_path
@@ -44,6 +44,13 @@ def find(subject: Subject) -> Iterator[Finding]:
         if finding not in told:  # the model fails alike in both steps
             told.add(finding)
             yield finding
+    if subject.trainer.eval_data is not None and not subject.trainer.metrics:
+        yield subject.finding(
+            "SH010",
+            "metrics",
+            "eval_data is given, and metrics is empty",
+            fix="metrics={'loss': Config(MeanLoss)}, or eval_data=None",
+        )
     yield from _losses(subject, traced)
     yield from _state(subject, traced)
     for found in traced.watch.disagreements:
@@ -157,8 +164,8 @@ def _squared_error(
     subject: Subject, loss: SquaredError, context: dict[str, Any]
 ) -> Iterator[Finding]:
     try:
-        predictions = trace.get_key(context, loss.predictions, wanted_by="loss")
-        labels = trace.get_key(context, loss.labels, wanted_by="loss")
+        predictions = get_key(context, loss.predictions, wanted_by="loss")
+        labels = get_key(context, loss.labels, wanted_by="loss")
     except DeadKeyError:
         return
     if tuple(predictions.shape) != tuple(labels.shape):
@@ -166,8 +173,8 @@ def _squared_error(
             "SH006",
             "loss",
             f"{loss.predictions} {list(predictions.shape)} and {loss.labels} "
-            f"{list(labels.shape)} are of different shapes: their difference broadcasts "
-            "one against the other",
+            f"{list(labels.shape)} are of different shapes: their difference "
+            "broadcasts one against the other",
             fix="give both the same shape",
         )
 
@@ -242,8 +249,8 @@ def _tables(subject: Subject, traced: Trace) -> Iterator[Finding]:
                         "SH007",
                         place or module_paths.place_of(subject, array.module),
                         f"{array.path} {list(array.shape)} has {size} rows, and the "
-                        f"tokenizer {tokenizer.name} gives {ids} ids: those from {size} "
-                        "on give NaN",
+                        f"tokenizer {tokenizer.name} gives {ids} ids: those from "
+                        f"{size} on give NaN",
                         fix=f"a vocabulary of {ids} or more",
                         subject=array.path,
                         numbers={"rows": size, "ids": ids},
@@ -269,8 +276,8 @@ def _tables(subject: Subject, traced: Trace) -> Iterator[Finding]:
             yield subject.finding(
                 "SH007",
                 module_paths.source_of(subject, (*paths.parse(path), "length")),
-                f"{path} has {module.length} positions, and rows of {max(times)} tokens: "
-                f"those from {module.length} on give NaN",
+                f"{path} has {module.length} positions, and rows of {max(times)} "
+                f"tokens: those from {module.length} on give NaN",
                 fix=f"length={max(times)} or more, or shorter rows",
                 numbers={"positions": module.length, "time": max(times)},
                 nearest=(max(times),),

@@ -1,8 +1,8 @@
-"""Over which mesh axes each value of a program is cut, as far as names can be followed.
+"""Over which mesh axes each value of a program is cut, as far as can be followed.
 
-Arguments are cut as they are laid out, constraints say what they say, and from there the
-cuts are carried along: an element-wise result is cut like its operands, a product like
-the dims that it keeps. XLA's partitioner does the same and more; what it would decide
+Arguments are cut as they are laid out, constraints say what they say, and from there
+the cuts are carried along: an element-wise result is cut like its operands, a product
+like the dims that it keeps. XLA's partitioner does the same and more; what it would decide
 by cost is not guessed: a dim of which nothing is known is whole.
 """
 
@@ -173,7 +173,7 @@ _RULES: dict[str, Callable[[Any, Sequence[Cut], Any], Cut]] = {
 
 
 def bytes_of(shape: Sequence[int], itemsize: int, cut: Cut, mesh: Any) -> int:
-    """The bytes of an array that one device has; a dim that is left over counts whole."""
+    """The bytes of an array that one device has, of its largest part if uneven."""
     parts = [math.prod(mesh.get(axis, 1) for axis in axes) for axes in cut]
     return itemsize * math.prod(
         -(-size // part) for size, part in zip(shape, parts, strict=True)

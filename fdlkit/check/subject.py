@@ -128,7 +128,7 @@ class Subject:
 
     @functools.cached_property
     def configured_mesh(self) -> Mesh | None:
-        """The sizes that were asked for, else the experiment's own; None: no trainer."""
+        """The sizes asked for, else the experiment's own; None without a trainer."""
         from fdlkit.sharding.mesh import Mesh, MeshAxes
 
         if self.request.mesh is not None:

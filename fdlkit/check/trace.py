@@ -108,6 +108,25 @@ def trace(trainer: Trainer, shapes: Shapes | None, mesh: AbstractMesh | None) ->
     )
 
 
+@dataclasses.dataclass(frozen=True)
+class _Loss:
+    """A loss that tells the watch when it runs.
+
+    Attributes:
+      parts: Whose loss it is.
+    """
+
+    parts: _Parts
+
+    @property
+    def unit(self) -> str:
+        """What an element is."""
+        return self.parts.trainer.loss.unit
+
+    def __call__(self, context: Mapping[str, Any]) -> Any:
+        return self.parts.loss(context)
+
+
 class _Parts:
     """The parts of an experiment, each telling the watch when it runs.
 
@@ -154,7 +173,7 @@ def _train_step(parts: _Parts, shapes: Shapes) -> Any:
     trainer = parts.trainer
     step = make_train_step(
         parts.model,
-        parts.loss,
+        _Loss(parts),
         parts.optimizer(),
         inputs=trainer.inputs,
         learning_rate=parts.learning_rate(),
@@ -167,7 +186,7 @@ def _train_step(parts: _Parts, shapes: Shapes) -> Any:
 
 def _eval_step(parts: _Parts, shapes: Shapes) -> Any:
     step = make_eval_step(
-        parts.model, parts.loss, inputs=parts.trainer.inputs, metrics=parts.metrics()
+        parts.model, _Loss(parts), inputs=parts.trainer.inputs, metrics=parts.metrics()
     )
     state = shapes.state
     return jax.make_jaxpr(step)(state.params, state.model_state, shapes.eval_batch)

@@ -18,8 +18,8 @@ from typing import Any
 import flax.linen as nn
 
 from fdlkit.check import frames, named_axes
-from fdlkit.check.named_axes import Disagreement
 from fdlkit.check.layouts import NamedArray, bad_names
+from fdlkit.check.named_axes import Disagreement
 
 
 class BadConstraintError(Exception):
