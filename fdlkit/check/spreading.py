@@ -2,8 +2,8 @@
 
 Arguments are cut as they are laid out, constraints say what they say, and from there
 the cuts are carried along: an element-wise result is cut like its operands, a product
-like the dims that it keeps. XLA's partitioner does the same and more; what it would decide
-by cost is not guessed: a dim of which nothing is known is whole.
+like the dims that it keeps. XLA's partitioner does the same and more; what it would
+decide by cost is not guessed: a dim of which nothing is known is whole.
 """
 
 from __future__ import annotations
