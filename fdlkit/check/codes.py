@@ -8,12 +8,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fdlkit import suggest
-from fdlkit.check import codes_config, codes_environment
+from fdlkit.check import (
+    codes_axes,
+    codes_config,
+    codes_environment,
+    codes_memory,
+    codes_restore,
+    codes_shapes,
+)
 from fdlkit.check.findings import Code
 from fdlkit.errors import UserError
 
 TABLES: tuple[tuple[Code, ...], ...] = (
     codes_config.CODES,
+    codes_axes.CODES,
+    codes_shapes.CODES,
+    codes_memory.CODES,
+    codes_restore.CODES,
     codes_environment.CODES,
 )
 

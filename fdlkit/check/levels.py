@@ -41,6 +41,10 @@ class Level:
 
 LEVELS = (
     Level("config", "CF", "fdlkit.check.config", of_experiments=False),
+    Level("axes", "AX", "fdlkit.check.axes"),
+    Level("shapes", "SH", "fdlkit.check.shapes"),
+    Level("bytes", "BY", "fdlkit.check.memory"),
+    Level("restore", "RE", "fdlkit.check.restoring"),
     Level("environment", "EN", "fdlkit.check.environment", of_experiments=False),
 )
 

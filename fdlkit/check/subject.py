@@ -25,6 +25,8 @@ from fdlkit.graph.snapshot import Taken, take
 if TYPE_CHECKING:
     from jax.sharding import AbstractMesh
 
+    from fdlkit.check.trace import Trace
+    from fdlkit.sharding.mesh import Mesh
     from fdlkit.train.setup import Shapes
     from fdlkit.train.trainer import Trainer
 
@@ -125,18 +127,20 @@ class Subject:
         return self.built if self.is_experiment else None
 
     @functools.cached_property
-    def _meshed(self) -> tuple[AbstractMesh | None, UserError | None]:
+    def configured_mesh(self) -> Mesh | None:
+        """The sizes asked for, else the experiment's own; None without a trainer."""
         from fdlkit.sharding.mesh import Mesh, MeshAxes
 
-        asked, devices = self.request.mesh, self.request.devices
+        if self.request.mesh is not None:
+            return Mesh(ici=MeshAxes(**self.request.mesh), dcn=MeshAxes())
+        return None if self.trainer is None else self.trainer.mesh
+
+    @functools.cached_property
+    def _meshed(self) -> tuple[AbstractMesh | None, UserError | None]:
+        if self.configured_mesh is None:
+            return None, self.build_error
         try:
-            if asked is not None:
-                mesh = Mesh(ici=MeshAxes(**asked), dcn=MeshAxes())
-            elif self.trainer is not None:
-                mesh = self.trainer.mesh
-            else:
-                return None, self.build_error
-            return mesh.abstract(devices), None
+            return self.configured_mesh.abstract(self.request.devices), None
         except UserError as error:
             return None, error
 
@@ -173,6 +177,16 @@ class Subject:
         cannot be initialised on its data, or there is no trainer.
         """
         return self._traced[0]
+
+    @functools.cached_property
+    def trace(self) -> Trace:
+        """The run's functions, traced once; see `trace.Trace`.
+
+        Only for a subject that has a trainer.
+        """
+        from fdlkit.check.trace import trace_of
+
+        return trace_of(self)
 
     @property
     def shapes_error(self) -> UserError | None:

@@ -35,6 +35,7 @@ from fdlkit.train.state import TrainState
 from fdlkit.train.step import (
     Schedule,
     forward,
+    initial_state,
     make_eval_step,
     make_init,
     make_train_step,
@@ -222,16 +223,9 @@ def prepare(
         with explained(shapes.batch):
             jaxpr = jax.make_jaxpr(losses)(variables, shapes.batch)
 
-    specs = spec_tree(dict(shapes.variables), rules)
+    layout = state_layout(shapes, rules)
+    specs = {"params": layout.params, **layout.model_state}
     check_tree(dict(shapes.variables), specs, mesh=mesh, rules=rules)
-    params_specs = specs.pop("params", {})
-    layout = TrainState(
-        step=PartitionSpec(),
-        params=params_specs,
-        model_state=specs,
-        opt_state=like_parameters(state.opt_state, state.params, params_specs),
-        window=PartitionSpec(),
-    )
     return Setup(
         mesh=mesh,
         rules=rules,
@@ -276,15 +270,37 @@ def trace_shapes(
     init = make_init(model, optimizer, seed)
     with explained(batch):
         abstract_inputs = model_inputs(inputs, batch)
-        variables = jax.eval_shape(model.init, jax.random.key(seed), abstract_inputs)
+        # The key is made inside: made here it would be an array on a device.
+        variables = jax.eval_shape(
+            lambda given: model.init(jax.random.key(seed), given), abstract_inputs
+        )
         return Shapes(
             batch=batch,
             eval_batch=eval_batch,
             inputs=abstract_inputs,
             variables=variables,
-            state=jax.eval_shape(init, abstract_inputs),
+            state=jax.eval_shape(
+                lambda made: initial_state(made, optimizer), variables
+            ),
             init=init,
         )
+
+
+def state_layout(shapes: Shapes, rules: AxisRules) -> TrainState:
+    """A `PartitionSpec` for every array of the training state.
+
+    Raises:
+      UserError: A logical axis that no rule knows.
+    """
+    specs = spec_tree(dict(shapes.variables), rules)
+    params = specs.pop("params", {})
+    return TrainState(
+        step=PartitionSpec(),
+        params=params,
+        model_state=specs,
+        opt_state=like_parameters(shapes.state.opt_state, shapes.state.params, params),
+        window=PartitionSpec(),
+    )
 
 
 def check_batch(

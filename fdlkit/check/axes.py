@@ -1,0 +1,336 @@
+"""The axes level: mesh, rules, and whether every array comes out even."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import flax.linen as nn
+
+from fdlkit.check import batches, layouts, meshes, module_paths, trace
+from fdlkit.check.layouts import (
+    BadNames,
+    Dropped,
+    Indivisible,
+    NamedArray,
+    UnknownName,
+)
+from fdlkit.check.watching import BadConstraintError
+from fdlkit.graph import paths
+from fdlkit.graph.paths import Path
+from fdlkit.nn import walk
+from fdlkit.nn.repeat import Repeat
+from fdlkit.sharding.layout import AxisRules
+from fdlkit.sharding.mesh import MESH_AXES
+
+if TYPE_CHECKING:
+    from fdlkit.check.findings import Finding
+    from fdlkit.check.subject import Subject
+
+# Flax drops later rules for a mesh axis that the batch has, and that is the idea of
+# fully sharded data parallelism: the dim is whole where it is computed with.
+_GIVES_WAY_TO = "batch"
+
+
+def find(subject: Subject) -> Iterator[Finding]:
+    """Everything that is wrong with axes."""
+    if subject.trainer is None:
+        return
+    yield from _mesh(subject)
+    yield from _rules(subject)
+    yield from batches.find(subject)
+    if subject.mesh is None:
+        return
+    mesh = dict(subject.mesh.shape)
+    _, rules = layouts.rule_faults(subject.trainer.rules, MESH_AXES)
+    traced = subject.trace
+    arrays = [] if traced.shapes is None else trace.parameters(traced.shapes)
+    constrained = list(traced.watch.constraints)
+    told: set[tuple[Path, int, int]] = set()
+    yield from _arrays(subject, arrays, rules, mesh, told, are_parameters=True)
+    yield from _arrays(subject, constrained, rules, mesh, told, are_parameters=False)
+    for failure in traced.watch.failures:
+        if isinstance(failure.error, BadConstraintError):
+            yield _bad_names(subject, failure.error.array, str(failure.error))
+    if traced.step is not None:
+        yield from _unused(subject, arrays, constrained, rules)
+
+
+def _mesh(subject: Subject) -> Iterator[Finding]:
+    assert subject.trainer is not None
+    request = subject.request
+    mesh = subject.configured_mesh
+    assert mesh is not None
+    for fault in meshes.mesh_faults(mesh, devices=request.devices):
+        code = {"product": "AX005", "slices": "AX006"}.get(fault.kind, "AX002")
+        path = "mesh" if request.mesh else f"mesh.{fault.part}"
+        if fault.axis and not request.mesh:
+            path = f"{path}.{fault.axis}"
+        yield subject.finding(
+            code,
+            path,
+            fault.text,
+            fix=f"set it to {' or '.join(fault.nearest)}"
+            if fault.kind != "slices"
+            else f"use {' or '.join(fault.nearest) or 'one slice'}",
+            numbers={"devices": request.devices or 0, "idle": fault.idle},
+            nearest=fault.nearest,
+        )
+
+
+def _rules(subject: Subject) -> Iterator[Finding]:
+    assert subject.trainer is not None
+    wrong, _ = layouts.rule_faults(subject.trainer.rules, MESH_AXES)
+    for fault in wrong:
+        if fault.kind == "shape":
+            text = (
+                f"{fault.axis} is no rule: a rule is (logical axis, mesh axes or None)"
+            )
+            fix = "write it like ('mlp', 'tensor'), ('batch', ('data', 'fsdp'))"
+        elif fault.kind == "twice":
+            text = (
+                f"the rule of logical axis {fault.logical!r} names the mesh axis "
+                f"{fault.axis!r} twice"
+            )
+            fix = f"name {fault.axis!r} once"
+        else:
+            text = (
+                f"the rule of logical axis {fault.logical!r} names {fault.axis!r}, "
+                "which is not a mesh axis"
+            )
+            fix = f"use one of {', '.join(MESH_AXES)}"
+        yield subject.finding(
+            "AX001",
+            f"rules[{fault.index}]",
+            text,
+            fix=fix,
+            meant=fault.meant,
+            nearest=() if fault.kind != "unknown" else MESH_AXES,
+        )
+
+
+def _arrays(
+    subject: Subject,
+    arrays: Sequence[NamedArray],
+    rules: AxisRules,
+    mesh: layouts.MeshShape,
+    told: set[tuple[Path, int, int]],
+    *,
+    are_parameters: bool,
+) -> Iterator[Finding]:
+    """What is wrong with each array; what has one cause in several, once.
+
+    Args:
+      subject: The config.
+      arrays: Parameters, or activations.
+      rules: What mesh axes a logical axis is cut over.
+      mesh: The size of each mesh axis.
+      told: Sizes that do not come out even, by argument, size and parts: those of
+        parameters are not told of the activations again.
+      are_parameters: Which of the two the arrays are.
+    """
+    uneven: dict[tuple[Path, int, int], list[tuple[NamedArray, Indivisible]]] = {}
+    for array in arrays:
+        what = f"{array.path} {list(array.shape)}"
+        if not are_parameters:
+            what = f"activation {list(array.shape)} of {array.path}"
+        for fault in layouts.faults(array, rules, mesh):
+            if isinstance(fault, Indivisible):
+                if are_parameters or fault.name != "batch":  # told by the batch itself
+                    key = (_argument(subject, array, fault), fault.size, fault.parts)
+                    same = uneven.setdefault(key, [])
+                    if array.path not in [other.path for other, _ in same]:
+                        same.append((array, fault))
+            elif isinstance(fault, UnknownName):
+                code = "AX007" if are_parameters else "AX008"
+                yield _unknown(subject, code, array, fault, what)
+            elif isinstance(fault, BadNames):
+                yield _bad_names(subject, array, fault.text)
+            elif are_parameters or fault.taken_by != _GIVES_WAY_TO:
+                yield _dropped(subject, array, fault, what, mesh)
+    for key, found in uneven.items():
+        if key not in told:
+            yield _indivisible(
+                subject, key[0], found, mesh, are_parameters=are_parameters
+            )
+    told.update(uneven)
+
+
+def _argument(subject: Subject, array: NamedArray, fault: Indivisible) -> Path:
+    """The argument to change, or the node that makes the array."""
+    place = module_paths.argument_of_size(
+        subject, array.module, name=fault.name, size=fault.size
+    )
+    if place is None and fault.name == "time":
+        place = batches.time_of(subject, fault.size)
+    return place or module_paths.place_of(subject, array.module)
+
+
+def _dropped(
+    subject: Subject,
+    array: NamedArray,
+    fault: Dropped,
+    what: str,
+    mesh: layouts.MeshShape,
+) -> Finding:
+    return subject.finding(
+        "AX010",
+        module_paths.place_of(subject, array.module),
+        f"{what}: its {fault.name} is not cut over {' and '.join(fault.axes)}, which "
+        f"its {fault.taken_by} has already",
+        fix=f"give {fault.name} or {fault.taken_by} another mesh axis in rules, or "
+        f"say ({fault.name!r}, None)",
+        subject=array.path,
+        numbers={axis: mesh[axis] for axis in fault.axes},
+    )
+
+
+def _bad_names(subject: Subject, array: NamedArray, text: str) -> Finding:
+    return subject.finding(
+        "AX009",
+        module_paths.place_of(subject, array.module),
+        f"{array.path}: {text}",
+        fix="give each dim one logical name, or None",
+        subject=array.path,
+        numbers={"names": len(array.names or ()), "dims": len(array.shape)},
+    )
+
+
+def _unknown(
+    subject: Subject, code: str, array: NamedArray, fault: UnknownName, what: str
+) -> Finding:
+    assert subject.trainer is not None
+    known = sorted({str(rule[0]) for rule in subject.trainer.rules})
+    return subject.finding(
+        code,
+        "rules",
+        f"{what}: no rule for its logical axis {fault.name!r}",
+        fix=f"use one of {', '.join(known)}; or add ({fault.name!r}, None) to rules to "
+        "keep the dim whole",
+        subject=array.path,
+        meant=fault.meant,
+        nearest=tuple(known),
+    )
+
+
+def _indivisible(
+    subject: Subject,
+    place: Path,
+    found: Sequence[tuple[NamedArray, Indivisible]],
+    mesh: layouts.MeshShape,
+    *,
+    are_parameters: bool,
+) -> Finding:
+    """One size that does not come out even, in one array or in several."""
+    array, fault = found[0]
+    name = fault.name or f"dim {fault.dim}"
+    cut = " * ".join(f"{axis}={mesh[axis]}" for axis in fault.axes if mesh[axis] > 1)
+    waste = f"{100 * fault.waste:+.0f} % of {name}"
+    what, price = array.path, f"padding it to {fault.padded} would cost {waste}"
+    if not are_parameters:
+        what = f"an activation of {array.path}"
+        price = f"XLA pads it to {fault.padded}, {waste}, without a word"
+    others = [
+        f"so is {other.path} {list(other.shape)} ({its.name or f'dim {its.dim}'})"
+        for other, its in found[1:]
+    ]
+    is_argument = place != module_paths.place_of(subject, array.module)
+    argument = paths.format(place) if is_argument else name
+    return subject.finding(
+        "AX003" if are_parameters else "AX004",
+        place,
+        "\n".join(
+            [
+                f"{what} {list(array.shape)}: its {name} {fault.size} is not a "
+                f"multiple of {fault.parts} (mesh {cut}); {price}",
+                *others,
+            ]
+        ),
+        fix=f"{argument}={' or '.join(map(str, fault.sizes))}, or a mesh that cuts "
+        f"{name} in {' or '.join(map(str, fault.cuts))}",
+        subject=array.path,
+        numbers={
+            "size": fault.size,
+            "parts": fault.parts,
+            "padded": fault.padded,
+            "waste_percent": round(100 * fault.waste, 1),
+        },
+        nearest=fault.sizes,
+    )
+
+
+def _unused(
+    subject: Subject,
+    parameters: Sequence[NamedArray],
+    activations: Sequence[NamedArray],
+    rules: AxisRules,
+) -> Iterator[Finding]:
+    """Mesh axes of more than one device that cut nothing, or parameters alone."""
+    assert subject.mesh is not None
+    cuts_parameters = _axes_used(parameters, rules)
+    cuts_inside = _axes_used(parameters, rules, but=_stacks(subject))
+    cuts_activations = _axes_used(activations, rules) | set(batches.axes(rules))
+    for axis, size in subject.mesh.shape.items():
+        if size == 1 or axis in cuts_activations or axis in cuts_inside:
+            continue
+        numbers = {axis: size}
+        path = _axis_path(subject, axis)
+        if axis in cuts_parameters:
+            yield subject.finding(
+                "AX012",
+                path,
+                f"{axis}={size} cuts stacked layers, and nothing that is computed "
+                f"with: {size} devices compute the same",
+                fix=f"{axis}=1, and the devices to another axis"
+                + (": there is no pipeline here" if axis == "stage" else ""),
+                numbers=numbers,
+            )
+            continue
+        users = sorted(
+            str(logical) for logical, entry in rules if axis in layouts.axes_of(entry)
+        )
+        of = f"no array has a dim {' or '.join(users)}" if users else "no rule names it"
+        yield subject.finding(
+            "AX011",
+            path,
+            f"mesh axis {axis}={size} cuts nothing ({of}): {size - 1} of every {size} "
+            "devices repeat what another computes",
+            fix=f"{axis}=1, and the devices to an axis that cuts something",
+            numbers=numbers,
+        )
+
+
+def _axis_path(subject: Subject, axis: str) -> str:
+    """Where the size of a mesh axis is written."""
+    mesh = subject.configured_mesh
+    if subject.request.mesh is not None or mesh is None:
+        return "mesh"
+    part = "dcn" if getattr(mesh.ici, axis) == 1 else "ici"
+    return f"mesh.{part}.{axis}"
+
+
+def _stacks(subject: Subject) -> set[str]:
+    """The logical names of the axes that layers are stacked along."""
+    assert subject.trainer is not None
+    found = {"layers"}
+    if isinstance(subject.trainer.model, nn.Module):
+        for _, module in walk.submodules(subject.trainer.model, "model"):
+            if isinstance(module, Repeat):
+                found.add(module.axis_name)
+    return found
+
+
+def _axes_used(
+    arrays: Sequence[NamedArray],
+    rules: AxisRules,
+    but: Collection[str] = (),
+) -> set[str]:
+    """The mesh axes that cut a dim of some array, dims of some names left out."""
+    used: set[str] = set()
+    for array in arrays:
+        if array.names is None or layouts.bad_names(array.names, array.shape):
+            continue
+        for name, axes in zip(array.names, layouts.dim_axes(array, rules), strict=True):
+            if name not in but:
+                used.update(axes)
+    return used
