@@ -61,7 +61,7 @@ def allow(
         )
     where = _path_of(cfg, at)
     key = known if not where else f"{known} {paths.format(where)}"
-    kept = getattr(cfg, ARGUMENT, None) or {}
+    kept = fdl.ordered_arguments(cfg).get(ARGUMENT) or {}
     # A new mapping each time: the one that is there may be shared with another config.
     setattr(cfg, ARGUMENT, {**kept, key: reason})
 

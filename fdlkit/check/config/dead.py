@@ -101,7 +101,9 @@ def _setting(number: int, name: str, called: Any) -> _Setting | None:
     function = inspect.unwrap(called)
     if inspect.isclass(called):
         function = inspect.getattr_static(called, "__init__", None)
-    body = sources.definition(function)
+    code = getattr(function, "__code__", None)
+    is_written = code is not None and tracebacks.is_users(code.co_filename)
+    body = sources.definition(function) if is_written else None
     if body is not None:
         return _in_body(number, name, called, body)
     if inspect.isclass(called) and dataclasses.is_dataclass(called):
@@ -162,20 +164,21 @@ def _is_read(setting: _Setting) -> bool:
     searched = set()
     for base in inspect.getmro(setting.called):
         file = _file(base)
-        if file is None or not tracebacks.is_users(file):
-            continue
+        if file is None:
+            continue  # written in C
         reads = readers.of_file(file)
         if reads is None or name in reads.attributes:
             return True
-        searched.add(os.path.abspath(file))
-    # Of another project's class, what that project has loaded, and all of this one.
-    package = str(setting.called.__module__).partition(".")[0]
+        if tracebacks.is_users(file):
+            searched.add(os.path.abspath(file))
+    # What knows such objects: the class's own package, and the house, whose trainer
+    # asks a loss for its unit.
+    packages = (str(setting.called.__module__).partition(".")[0], "fdlkit")
     for module, held in list(sys.modules.items()):
         file = getattr(held, "__file__", None)
-        if module.partition(".")[0] != package or not file or file in searched:
+        if module.partition(".")[0] not in packages or not file or file in searched:
             continue
-        reads = readers.of_file(file)
-        if reads is not None and name in reads.attributes:
+        if readers.reads_attribute(file, name):
             return True
     return any(readers.is_read(name, file, searched) for file in sorted(searched))
 

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from fdlkit import suggest
-from fdlkit.graph import reprs, signatures, texts
+from fdlkit.graph import signatures, texts
 from fdlkit.graph.model import UNKNOWN, Graph, Leaf, Link, Node, Opaque, Symbol, Value
+from fdlkit.graph.paths import Path
 from fdlkit.overrides import hints, scalars
 
 _MAX_ELEMENTS = 200
@@ -46,12 +47,14 @@ class Misfit:
       is_sure: Whether it cannot be right; else it is odd, and may work.
       nearest: What would be right.
       meant: What was likely meant.
+      keys: The way to it from the value that was looked at, if it is a part of that.
     """
 
     what: str
     is_sure: bool = False
     nearest: tuple[str, ...] = ()
     meant: str = ""
+    keys: Path = ()
 
 
 def misfit(
@@ -121,7 +124,8 @@ def _dtype(value: Value) -> Misfit | None:
     except TypeError:
         near = suggest.nearest(held, scalars.DTYPES)
         meant = suggest.did_you_mean(near[0] if near else None) or ""
-        return Misfit(f"is {held!r}, not a dtype", True, tuple(near), meant)
+        nearest = tuple(map(repr, near))
+        return Misfit(f"is {held!r}, not a dtype", True, nearest, meant)
     return None
 
 
@@ -133,7 +137,9 @@ def _literal(graph: Graph, value: Value, annotation: Any) -> Misfit | None:
         return None
     names = [str(choice) for choice in choices]
     meant = suggest.hint(str(value.live), names) or ""
-    listed = tuple(map(repr, choices))
+    near = suggest.nearest(str(value.live), names)
+    likely = sorted(choices, key=lambda c: str(c) not in near[:1])
+    listed = tuple(map(repr, likely))
     return Misfit(_is_not(graph, value, annotation), True, listed, meant)
 
 
@@ -188,13 +194,8 @@ def _elements(graph: Graph, node: Node, wanted: tuple[Any, ...]) -> Misfit | Non
             continue
         found = _misfit(graph, argument.value, hints.plain(annotation), "")
         if found is not None:
-            key = reprs.text(_key(argument.key))
-            return dataclasses.replace(found, what=f"[{key}] {found.what}")
+            return dataclasses.replace(found, keys=(argument.key, *found.keys))
     return None
-
-
-def _key(key: Any) -> Any:
-    return getattr(key, "value", key)
 
 
 def _scalar(graph: Graph, value: Value, annotation: Any) -> Misfit | None:
@@ -268,8 +269,9 @@ def _instance(graph: Graph, value: Value, annotation: type) -> Misfit | None:
     if isinstance(held, Symbol) and inspect.isclass(live):
         if not issubclass(live, annotation):
             return wrong
-        meant = f"did you mean fdl.Config({held.short})?"
-        return Misfit(f"is the class {held.short} itself", False, (), meant)
+        nearest = (f"fdl.Config({held.short})",)
+        what = f"is the class {held.short} itself, not one of its objects"
+        return Misfit(what, nearest=nearest)
     return wrong
 
 

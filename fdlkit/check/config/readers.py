@@ -69,6 +69,18 @@ def of_file(path: str) -> Reads | None:
     return None if tree is None else of_tree(tree)
 
 
+def reads_attribute(path: str, name: str) -> bool:
+    """Whether a file reads an attribute of a name; parsed only if it has the word."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            if re.search(rf"\b{re.escape(name)}\b", file.read()) is None:
+                return False
+    except (OSError, ValueError):
+        return False
+    reads = of_file(path)
+    return reads is not None and name in reads.attributes
+
+
 def of_tree(tree: ast.AST) -> Reads:
     """What a piece of code reads."""
     attributes: set[str] = set()

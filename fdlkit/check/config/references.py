@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from fdlkit.check.findings import Finding
 from fdlkit.check.subject import Subject
 from fdlkit.errors import UserError
-from fdlkit.graph import paths, reprs
+from fdlkit.graph import origins, paths, reprs, walk
 from fdlkit.graph.faults import BrokenReferenceError, Found, find_argument
-from fdlkit.graph.model import UNKNOWN, Graph, Leaf, Link, Node
+from fdlkit.graph.model import UNKNOWN, Graph, Leaf, Link, Node, Origin
 from fdlkit.graph.paths import Path
-from fdlkit.graph.references import Target, spell
+from fdlkit.graph.references import Reference, Target, comparison, spell
 
 # What `str()` of a reference looks like, anywhere in a text.
 _SPELT = re.compile(r"\bref\((\^?\.*[\w\[\]'.]+)\)")
@@ -52,6 +52,7 @@ def find(subject: Subject) -> Iterator[Finding]:
         if found := _nearer(subject, position):
             yield found
     yield from _spelt(subject)
+    yield from _compared(subject)
 
 
 def _positions(subject: Subject) -> Iterator[_Position]:
@@ -102,10 +103,15 @@ def _broken(
     meant = next((line.strip() for line in more if "did you mean" in line), None)
     told = [line.strip() for line in more if "did you mean" not in line]
     fix = f"set {paths.format(position.path)} itself, or mend the reference's path"
-    if position.target.start == "root" and (near := _around(subject, position)):
+    if position.target.start == "root":
         name = paths.format(position.target.path)
-        meant = f"{name} is at {subject.places.describe(near)}, which is around it"
-        fix = f"write ref('^{name}'), which survives wrapping and moving"
+        own = min(subject.places.own(position.holder), default=None)
+        if own is not None and _step_all(subject, own, position.target.path):
+            meant = f"{name} is at {subject.places.describe(own)}, which holds it"
+            fix = f"write ref('.{name}'), which survives wrapping and moving"
+        elif (near := _around(subject, position)) is not None:
+            meant = f"{name} is at {subject.places.describe(near)}, which is around it"
+            fix = f"write ref('^{name}'), which survives wrapping and moving"
     return subject.finding(
         "CF020", position.path, "\n".join([first, *told]), meant=meant, fix=fix
     )
@@ -204,6 +210,27 @@ def _spelt(subject: Subject) -> Iterator[Finding]:
                 "they stand for",
                 fix="make the text where the value is known: in what is built, or from "
                 "an argument of the config's function",
+            )
+
+
+def _compared(subject: Subject) -> Iterator[Finding]:
+    """References that the config's own code compared with a value."""
+    for number in subject.places.order:
+        original = subject.taken.originals[number]
+        if isinstance(original, Reference):
+            continue
+        for key, value in walk.children(original):
+            found = comparison(value) if isinstance(value, Reference) else None
+            if found is None:
+                continue
+            at = origins.show(Origin(found.file, found.line))
+            yield subject.finding(
+                "CF010",
+                (*subject.places.path(number), key),
+                f"{value!r} was compared with == at {at}: no value is equal to it "
+                "while the config is made",
+                fix="decide where the value is known: in what is built, or by an "
+                "argument of the config's function",
             )
 
 

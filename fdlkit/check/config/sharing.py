@@ -51,10 +51,12 @@ def _one_node(
     assert held.callable is not None
     listed = ", ".join(f"[{key}]" for key in keys[:6]) + (", …" if keys[6:] else "")
     short = held.callable.short
+    path = subject.places.path(number)
+    where = paths.brief(path) if path else ""
     return subject.finding(
         "CF005",
-        (*subject.places.path(number), keys[0]),
-        f"{listed} are one {short}, not {len(keys)}: "
+        (*path, keys[0]),
+        f"{where}{listed} are one {short}, not {len(keys)}: "
         f"what is built is one object {len(keys)} times",
         numbers={"times": len(keys)},
         fix=f"make one for each: [fdl.Config({short}, ...) for _ in range({len(keys)})]"

@@ -31,9 +31,17 @@ def find(subject: Subject) -> Iterator[Finding]:
             "CF019",
             (EVAL,),
             "\n".join([first, *(line.strip() for line in more[:2])]),
-            fix=f"give both sources one tokenizer: {EVAL}.… = cfg.{TRAIN}.…",
+            fix=_one_tokenizer(subject),
         )
     yield from _splits(subject)
+
+
+def _one_tokenizer(subject: Subject) -> str:
+    path = (SOURCE, "tokenizer")
+    if None in [subject.node_at((data, *path)) for data in (TRAIN, EVAL)]:
+        return "have both sources use one tokenizer"
+    train, held_out = (paths.format((data, *path)) for data in (TRAIN, EVAL))
+    return f"cfg.{held_out} = cfg.{train}"
 
 
 def _splits(subject: Subject) -> Iterator[Finding]:

@@ -74,17 +74,22 @@ def _check(
     found = fitting.misfit(subject.graph, value, parameter.annotation, name=name)
     if found is None:
         return
-    path = (*subject.places.path(number), argument.key)
+    path = (*subject.places.path(number), argument.key, *found.keys)
     where = paths.format(path)
     assert node.callable is not None
     fix = f"--fdl_set={where}=VALUE with such a value, or set it in the config"
     if found.nearest:
         fix = f"write {where} = {found.nearest[0]}"
+    of = f" of {node.callable.short}"
     kind = f": {argument.annotation}" if argument.annotation else ""
+    if found.keys:
+        text = f"{paths.brief(path)}{of} {found.what} ({argument.key}{kind})"
+    else:
+        text = f"{paths.brief(path)}{kind}{of} {found.what}"
     yield subject.finding(
         "CF003" if found.is_sure else "CF004",
         path,
-        f"{paths.brief(path)}{kind} of {node.callable.short} {found.what}",
+        text,
         meant=found.meant,
         nearest=found.nearest,
         fix=fix,

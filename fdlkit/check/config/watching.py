@@ -9,9 +9,16 @@ import sys
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-# Code of these reads every field, to copy, compare or show an object: that says
+import fdlkit
+
+# Code of these reads every field, to copy, compare, walk or show an object: that says
 # nothing of what the field does.
-_COPIERS = (f"{os.sep}flax{os.sep}", f"{os.sep}fiddle{os.sep}", "<string>")
+_HOUSE = os.path.join(os.path.dirname(os.path.abspath(fdlkit.__file__)), "")
+_COPIERS = (
+    *(f"{os.sep}flax{os.sep}", f"{os.sep}fiddle{os.sep}", "<string>"),
+    *(os.path.join(_HOUSE, *part) for part in (("check", ""), ("nn", "walk.py"))),
+    os.path.join(_HOUSE, "graph", ""),
+)
 _COMPARERS = frozenset({"__eq__", "__hash__", "__repr__", "__init__", "__post_init__"})
 
 
