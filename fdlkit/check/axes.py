@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fdlkit.check import batches, layouts, meshes, module_paths, trace
+from fdlkit.check import batches, jaxprs, layouts, meshes, module_paths, trace
 from fdlkit.check.layouts import (
     BadNames,
     Dropped,
@@ -49,7 +49,10 @@ def find(subject: Subject) -> Iterator[Finding]:
         if isinstance(failure.error, BadConstraintError):
             yield _bad_names(subject, failure.error.array, str(failure.error))
     if traced.step is not None:
-        yield from _unused(subject, arrays, constrained, rules)
+        raw = dict.fromkeys(jaxprs.constraints(traced.step))
+        yield from _uneven_constraints(subject, list(raw), constrained, rules, mesh)
+        by_hand = {axis for _, cut in raw for axes in cut for axis in axes}
+        yield from _unused(subject, arrays, constrained, rules, by_hand)
 
 
 def _mesh(subject: Subject) -> Iterator[Finding]:
@@ -289,17 +292,56 @@ def _indivisible(
     )
 
 
+def _uneven_constraints(
+    subject: Subject,
+    raw: Sequence[tuple[tuple[int, ...], tuple[tuple[str, ...], ...]]],
+    named: Sequence[NamedArray],
+    rules: AxisRules,
+    mesh: layouts.MeshShape,
+) -> Iterator[Finding]:
+    """Constraints by mesh axes (`jax.lax.with_sharding_constraint`) that are uneven.
+
+    Those by logical names are in the program too, and told by their names.
+    """
+    told = {
+        (array.shape, layouts.dim_axes(array, rules))
+        for array in named
+        if not layouts.bad_names(array.names or (), array.shape)
+    }
+    for shape, cut in raw:
+        padded = (*cut, *[()] * (len(shape) - len(cut)))
+        if (shape, padded) in told:
+            continue
+        for dim, (size, axes) in enumerate(zip(shape, padded, strict=True)):
+            parts = layouts.parts_of(axes, mesh)
+            if size % parts:
+                array = NamedArray("the model", shape, None, ())
+                fault = Indivisible(dim, None, size, parts, axes)
+                yield _indivisible(
+                    subject,
+                    module_paths.MODEL,
+                    [(array, fault)],
+                    mesh,
+                    are_parameters=False,
+                )
+
+
 def _unused(
     subject: Subject,
     parameters: Sequence[NamedArray],
     activations: Sequence[NamedArray],
     rules: AxisRules,
+    by_hand: Collection[str],
 ) -> Iterator[Finding]:
-    """Mesh axes of more than one device that cut nothing, or parameters alone."""
+    """Mesh axes of more than one device that cut nothing, or stacked layers alone."""
     assert subject.mesh is not None
     cuts_parameters = _axes_used(parameters, rules)
     cuts_inside = _axes_used(parameters, rules, but=module_paths.stacks(subject))
-    cuts_activations = _axes_used(activations, rules) | set(batches.axes(rules))
+    cuts_activations = {
+        *_axes_used(activations, rules),
+        *batches.axes(rules),
+        *by_hand,
+    }
     for axis, size in subject.mesh.shape.items():
         if size == 1 or axis in cuts_activations or axis in cuts_inside:
             continue
