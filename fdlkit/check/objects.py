@@ -6,13 +6,10 @@ import contextlib
 import dataclasses
 import inspect
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fdlkit.graph import paths
 from fdlkit.graph.model import Graph, Link, Node
-
-if TYPE_CHECKING:
-    from fdlkit.check.subject import Subject
 
 _MISSING: Any = object()
 _MARK = "_fdlkit_node"
@@ -20,17 +17,16 @@ _MARK = "_fdlkit_node"
 ScopePath = tuple[str, ...]
 
 
-def built_objects(subject: Subject) -> Mapping[int, Any]:
-    """The object of each node that can be found in what the config builds.
+def built_objects(graph: Graph, built: Any) -> Mapping[int, Any]:
+    """The object of each node that can be found in what a config builds.
 
     Found by going down both together, the arguments of a node being the attributes
     of what it made; what keeps its arguments elsewhere hides all that is below it.
     """
-    graph = subject.graph
-    if subject.built is None or not isinstance(graph.root, Link):
+    if built is None or not isinstance(graph.root, Link):
         return {}
     found: dict[int, Any] = {}
-    todo = [(graph.root.node, subject.built)]
+    todo = [(graph.root.node, built)]
     while todo:
         number, thing = todo.pop()
         node = graph.nodes[number]

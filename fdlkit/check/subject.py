@@ -49,12 +49,10 @@ class Subject:
         self.request = request or Request()
         self._calls: objects.Calls | None = None
 
-    def with_trainer(self, trainer: Trainer, shapes: Shapes | None = None) -> Subject:
-        """The same, for whoever has built it already, and perhaps traced it."""
+    def with_trainer(self, trainer: Trainer) -> Subject:
+        """The same, for whoever has built it already."""
         made = Subject(self.config, self.request)
         vars(made)["_built"] = (trainer, None)
-        if shapes is not None:
-            vars(made)["_traced"] = (shapes, None)
         return made
 
     @functools.cached_property
@@ -161,19 +159,25 @@ class Subject:
     def _traced(self) -> tuple[Shapes | None, UserError | None]:
         if self.trainer is None:
             return None, self.build_error
-        try:
-            with objects.watched(self.objects) as calls:
-                shapes = self.trainer.shapes()
-        except UserError as error:
-            return None, error
-        self._calls = calls
-        return shapes, None
+        failed: UserError | None = None
+        # First as the run does it; without a mesh where mesh or rules are wrong.
+        for mesh in (self.mesh, None) if self.mesh is not None else (None,):
+            try:
+                with objects.watched(self.objects) as calls:
+                    shapes = self.trainer.shapes(mesh)
+            except UserError as error:
+                failed = failed or error
+                continue
+            # Of shapes that the trainer had traced before, no call was seen.
+            self._calls = calls if any(calls.paths.values()) else None
+            return shapes, None
+        return None, failed
 
     @property
     def shapes(self) -> Shapes | None:
-        """The shapes of the run's arrays, traced once, without mesh and rules.
+        """The shapes of the run's arrays, traced once.
 
-        So they are there also where the mesh or the rules are wrong. None if the model
+        They are there also where the mesh or the rules are wrong. None if the model
         cannot be initialised on its data, or there is no trainer.
         """
         return self._traced[0]
@@ -186,7 +190,8 @@ class Subject:
         """
         from fdlkit.check.trace import trace_of
 
-        return trace_of(self)
+        assert self.trainer is not None
+        return trace_of(self.trainer, self.shapes, self.mesh)
 
     @property
     def shapes_error(self) -> UserError | None:
@@ -196,7 +201,7 @@ class Subject:
     @functools.cached_property
     def objects(self) -> Mapping[int, Any]:
         """The built object of each node for which it could be found."""
-        return objects.built_objects(self)
+        return objects.built_objects(self.graph, self.built)
 
     @property
     def calls(self) -> objects.Calls | None:

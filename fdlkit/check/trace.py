@@ -29,7 +29,6 @@ from fdlkit.train.step import make_eval_step, make_train_step
 if TYPE_CHECKING:
     from jax.sharding import AbstractMesh
 
-    from fdlkit.check.subject import Subject
     from fdlkit.train.trainer import Trainer
 
 
@@ -206,23 +205,22 @@ def parameters(shapes: Shapes) -> list[NamedArray]:
     return found
 
 
-def trace_of(subject: Subject) -> Trace:
-    """A subject's trace, on its own mesh, and on its own shapes.
+def trace_of(
+    trainer: Trainer, shapes: Shapes | None, mesh: AbstractMesh | None
+) -> Trace:
+    """The trace of an experiment, on shapes that were traced before.
 
     Key paths that lead nowhere are taken for what was likely meant, where there is a
     guess, so that what comes after them is looked at too.
     """
-    trainer = subject.trainer
-    assert trainer is not None
     dead: list[tuple[str, DeadKeyError]] = []
     trainer = _with_inputs(trainer, dead)
-    shapes = subject.shapes
     watch = Watch()
     if shapes is None:
         # The first trace was for whoever needs shapes alone; this one is watched.
         with watch.watching():
             shapes = watch.attempt("model", trainer.shapes)
-    found = trace(trainer, shapes, subject.mesh)
+    found = trace(trainer, shapes, mesh)
     for _ in range(_MOST_GUESSES):
         last = next(iter(found.dead_keys), None)
         if last is None:
@@ -232,7 +230,7 @@ def trace_of(subject: Subject) -> Trace:
         if mended_trainer is None:
             break
         trainer = mended_trainer
-        found = trace(trainer, shapes, subject.mesh)
+        found = trace(trainer, shapes, mesh)
     found.watch.failures[:0] = watch.failures
     return dataclasses.replace(found, dead_keys=tuple(dead))
 

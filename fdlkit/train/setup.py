@@ -184,10 +184,12 @@ def prepare(
     num_train_steps: int,
     log_every: int,
     seed: int,
+    shapes_on: Callable[[Any], Shapes],
 ) -> Setup:
     """Traces the whole run abstractly and lays it out on a mesh.
 
-    Arguments are those of `Trainer`. Nothing is compiled and no device is touched.
+    Arguments are those of `Trainer`; `shapes_on` is its `shapes`. Nothing is compiled
+    and no device is touched.
 
     Raises:
       UserError: An array that the mesh does not divide, a key path that leads
@@ -202,15 +204,8 @@ def prepare(
     if eval_data is not None:
         check_batch("eval_data", eval_data, batch_spec, mesh=mesh)
 
+    shapes = shapes_on(mesh)
     with using(mesh, rules):
-        shapes = trace_shapes(
-            model,
-            optimizer,
-            inputs=inputs,
-            train_data=train_data,
-            eval_data=eval_data,
-            seed=seed,
-        )
         state = shapes.state
 
         def losses(variables: Mapping[str, Any], batch: ArraySpecs) -> Any:

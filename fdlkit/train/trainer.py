@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
@@ -129,22 +130,39 @@ class Trainer:
             num_train_steps=self.num_train_steps,
             log_every=self.log_every,
             seed=self.seed,
+            shapes_on=self.shapes,
         )
 
-    def shapes(self) -> Shapes:
-        """The shapes of the run's arrays, traced on no device and without a mesh.
+    def shapes(self, mesh: Any = None) -> Shapes:
+        """The shapes of the run's arrays, traced on no device, once for each mesh.
+
+        Args:
+          mesh: A mesh, which may be abstract, to trace on; None: without mesh and
+            rules, which need not fit then.
 
         Raises:
           UserError: See `trace_shapes`.
         """
-        return trace_shapes(
-            as_model(self.model),
-            self.optimizer,
-            inputs=self.inputs,
-            train_data=self.train_data,
-            eval_data=self.eval_data,
-            seed=self.seed,
-        )
+        key = mesh.abstract_mesh if isinstance(mesh, jax.sharding.Mesh) else mesh
+        if key not in self._traced:
+            around = (
+                contextlib.nullcontext() if key is None else using(mesh, self.rules)
+            )
+            with around:
+                self._traced[key] = trace_shapes(
+                    as_model(self.model),
+                    self.optimizer,
+                    inputs=self.inputs,
+                    train_data=self.train_data,
+                    eval_data=self.eval_data,
+                    seed=self.seed,
+                )
+        return self._traced[key]
+
+    @functools.cached_property
+    def _traced(self) -> dict[Any, Shapes]:
+        """Shapes by the abstract mesh that they were traced on."""
+        return {}
 
     def init_state(self) -> TrainState:
         """The state before step 1, laid out over the mesh."""
