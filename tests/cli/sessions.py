@@ -498,6 +498,12 @@ SESSIONS: dict[str, list[str]] = {
         "show lm.py:T --grep='a[b'",
         "show lm.py --where",
         "show lm.py:T --where --format=json",
+        "show lm.py --card",
+        "show lm.py:T --card --format=html",
+        "show lm.py:T --card --where",
+        "show lm.py:T --card",
+        "show lm.py:T --card --mesh=data",
+        "show lm.py:T --mesh=data=2",
     ],
     "overrides/explain": [
         "explain",
