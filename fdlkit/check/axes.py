@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import flax.linen as nn
-
-from fdlkit.check import batches, layouts, meshes, module_paths, trace
+from fdlkit.check import batches, jaxprs, layouts, meshes, module_paths, trace
 from fdlkit.check.layouts import (
     BadNames,
     Dropped,
@@ -18,8 +18,6 @@ from fdlkit.check.layouts import (
 from fdlkit.check.watching import BadConstraintError
 from fdlkit.graph import paths
 from fdlkit.graph.paths import Path
-from fdlkit.nn import walk
-from fdlkit.nn.repeat import Repeat
 from fdlkit.sharding.layout import AxisRules
 from fdlkit.sharding.mesh import MESH_AXES
 
@@ -46,14 +44,15 @@ def find(subject: Subject) -> Iterator[Finding]:
     traced = subject.trace
     arrays = [] if traced.shapes is None else trace.parameters(traced.shapes)
     constrained = list(traced.watch.constraints)
-    told: set[tuple[Path, int, int]] = set()
-    yield from _arrays(subject, arrays, rules, mesh, told, are_parameters=True)
-    yield from _arrays(subject, constrained, rules, mesh, told, are_parameters=False)
+    yield from _arrays(subject, arrays, constrained, rules, mesh)
     for failure in traced.watch.failures:
         if isinstance(failure.error, BadConstraintError):
             yield _bad_names(subject, failure.error.array, str(failure.error))
     if traced.step is not None:
-        yield from _unused(subject, arrays, constrained, rules)
+        raw = dict.fromkeys(jaxprs.constraints(traced.step))
+        yield from _uneven_constraints(subject, list(raw), constrained, rules, mesh)
+        by_hand = {axis for _, cut in raw for axes in cut for axis in axes}
+        yield from _unused(subject, arrays, constrained, rules, by_hand)
 
 
 def _mesh(subject: Subject) -> Iterator[Finding]:
@@ -109,51 +108,68 @@ def _rules(subject: Subject) -> Iterator[Finding]:
         )
 
 
+@dataclasses.dataclass
+class _Causes:
+    """Faults by what causes them, each with the arrays that have it."""
+
+    uneven: dict[tuple[Path, int, int], list[tuple[NamedArray, Indivisible]]]
+    unknown: dict[str, list[tuple[NamedArray, UnknownName]]]
+    dropped: dict[tuple[str, str, tuple[str, ...]], list[tuple[NamedArray, Dropped]]]
+
+
 def _arrays(
     subject: Subject,
-    arrays: Sequence[NamedArray],
+    parameters: Sequence[NamedArray],
+    activations: Sequence[NamedArray],
     rules: AxisRules,
     mesh: layouts.MeshShape,
-    told: set[tuple[Path, int, int]],
-    *,
-    are_parameters: bool,
 ) -> Iterator[Finding]:
-    """What is wrong with each array; what has one cause in several, once.
-
-    Args:
-      subject: The config.
-      arrays: Parameters, or activations.
-      rules: What mesh axes a logical axis is cut over.
-      mesh: The size of each mesh axis.
-      told: Sizes that do not come out even, by argument, size and parts: those of
-        parameters are not told of the activations again.
-      are_parameters: Which of the two the arrays are.
-    """
-    uneven: dict[tuple[Path, int, int], list[tuple[NamedArray, Indivisible]]] = {}
-    for array in arrays:
-        what = f"{array.path} {list(array.shape)}"
-        if not are_parameters:
-            what = f"activation {list(array.shape)} of {array.path}"
+    """What is wrong with arrays; what has one cause in several is told once."""
+    causes = _Causes({}, {}, {})
+    for array in parameters:
         for fault in layouts.faults(array, rules, mesh):
-            if isinstance(fault, Indivisible):
-                if are_parameters or fault.name != "batch":  # told by the batch itself
-                    key = (_argument(subject, array, fault), fault.size, fault.parts)
-                    same = uneven.setdefault(key, [])
-                    if array.path not in [other.path for other, _ in same]:
-                        same.append((array, fault))
-            elif isinstance(fault, UnknownName):
-                code = "AX007" if are_parameters else "AX008"
-                yield _unknown(subject, code, array, fault, what)
-            elif isinstance(fault, BadNames):
+            if isinstance(fault, BadNames):
                 yield _bad_names(subject, array, fault.text)
-            elif are_parameters or fault.taken_by != _GIVES_WAY_TO:
-                yield _dropped(subject, array, fault, what, mesh)
-    for key, found in uneven.items():
-        if key not in told:
-            yield _indivisible(
-                subject, key[0], found, mesh, are_parameters=are_parameters
-            )
-    told.update(uneven)
+            else:
+                _sort(subject, causes, array, fault)
+    of_parameters = copy.deepcopy(causes)
+    for array in activations:
+        for fault in layouts.faults(array, rules, mesh):
+            is_batchs = isinstance(fault, Indivisible) and fault.name == "batch"
+            gives_way = isinstance(fault, Dropped) and fault.taken_by == _GIVES_WAY_TO
+            # Told by the batch itself; and meant.
+            if not (is_batchs or gives_way or isinstance(fault, BadNames)):
+                _sort(subject, causes, array, fault)
+    for key, uneven in causes.uneven.items():
+        own = of_parameters.uneven.get(key)
+        yield _indivisible(
+            subject, key[0], own or uneven, mesh, are_parameters=own is not None
+        )
+    for name, unknown in causes.unknown.items():
+        code = "AX007" if name in of_parameters.unknown else "AX008"
+        yield _unknown(subject, code, unknown)
+    for cause, dropped in causes.dropped.items():
+        yield _dropped(subject, of_parameters.dropped.get(cause, dropped), mesh)
+
+
+def _sort(
+    subject: Subject,
+    causes: _Causes,
+    array: NamedArray,
+    fault: Indivisible | UnknownName | Dropped,
+) -> None:
+    """Puts a fault beside others of the same cause; of a path the first one alone."""
+    same: list[tuple[NamedArray, Any]]
+    if isinstance(fault, Indivisible):
+        place = _argument(subject, array, fault)
+        same = causes.uneven.setdefault((place, fault.size, fault.parts), [])
+    elif isinstance(fault, UnknownName):
+        same = causes.unknown.setdefault(fault.name, [])
+    else:
+        cause = (fault.name, fault.taken_by, fault.axes)
+        same = causes.dropped.setdefault(cause, [])
+    if array.path not in [other.path for other, _ in same]:
+        same.append((array, fault))
 
 
 def _argument(subject: Subject, array: NamedArray, fault: Indivisible) -> Path:
@@ -168,21 +184,30 @@ def _argument(subject: Subject, array: NamedArray, fault: Indivisible) -> Path:
 
 def _dropped(
     subject: Subject,
-    array: NamedArray,
-    fault: Dropped,
-    what: str,
+    found: Sequence[tuple[NamedArray, Dropped]],
     mesh: layouts.MeshShape,
 ) -> Finding:
+    array, fault = found[0]
     return subject.finding(
         "AX010",
         module_paths.place_of(subject, array.module),
-        f"{what}: its {fault.name} is not cut over {' and '.join(fault.axes)}, which "
-        f"its {fault.taken_by} has already",
+        "\n".join(
+            [
+                f"{array.path} {list(array.shape)}: its {fault.name} is not cut over "
+                f"{' and '.join(fault.axes)}, which its {fault.taken_by} has already",
+                *_others(found),
+            ]
+        ),
         fix=f"give {fault.name} or {fault.taken_by} another mesh axis in rules, or "
         f"say ({fault.name!r}, None)",
         subject=array.path,
         numbers={axis: mesh[axis] for axis in fault.axes},
     )
+
+
+def _others(found: Sequence[tuple[NamedArray, Any]]) -> list[str]:
+    """The arrays that have the fault of the first one too."""
+    return [f"so is {array.path} {list(array.shape)}" for array, _ in found[1:]]
 
 
 def _bad_names(subject: Subject, array: NamedArray, text: str) -> Finding:
@@ -197,16 +222,24 @@ def _bad_names(subject: Subject, array: NamedArray, text: str) -> Finding:
 
 
 def _unknown(
-    subject: Subject, code: str, array: NamedArray, fault: UnknownName, what: str
+    subject: Subject, code: str, found: Sequence[tuple[NamedArray, UnknownName]]
 ) -> Finding:
     assert subject.trainer is not None
-    known = sorted({str(rule[0]) for rule in subject.trainer.rules})
+    array, fault = found[0]
+    _, rules = layouts.rule_faults(subject.trainer.rules, MESH_AXES)
+    known = sorted({logical for logical, _ in rules})
     return subject.finding(
         code,
         "rules",
-        f"{what}: no rule for its logical axis {fault.name!r}",
-        fix=f"use one of {', '.join(known)}; or add ({fault.name!r}, None) to rules to "
-        "keep the dim whole",
+        "\n".join(
+            [
+                f"{array.path} {list(array.shape)}: no rule for its logical axis "
+                f"{fault.name!r}",
+                *_others(found),
+            ]
+        ),
+        fix=f"use one of these names; or add ({fault.name!r}, None) to rules to keep "
+        "the dim whole",
         subject=array.path,
         meant=fault.meant,
         nearest=tuple(known),
@@ -259,17 +292,56 @@ def _indivisible(
     )
 
 
+def _uneven_constraints(
+    subject: Subject,
+    raw: Sequence[tuple[tuple[int, ...], tuple[tuple[str, ...], ...]]],
+    named: Sequence[NamedArray],
+    rules: AxisRules,
+    mesh: layouts.MeshShape,
+) -> Iterator[Finding]:
+    """Constraints by mesh axes (`jax.lax.with_sharding_constraint`) that are uneven.
+
+    Those by logical names are in the program too, and told by their names.
+    """
+    told = {
+        (array.shape, layouts.dim_axes(array, rules))
+        for array in named
+        if not layouts.bad_names(array.names or (), array.shape)
+    }
+    for shape, cut in raw:
+        padded = (*cut, *[()] * (len(shape) - len(cut)))
+        if (shape, padded) in told:
+            continue
+        for dim, (size, axes) in enumerate(zip(shape, padded, strict=True)):
+            parts = layouts.parts_of(axes, mesh)
+            if size % parts:
+                array = NamedArray("the model", shape, None, ())
+                fault = Indivisible(dim, None, size, parts, axes)
+                yield _indivisible(
+                    subject,
+                    module_paths.MODEL,
+                    [(array, fault)],
+                    mesh,
+                    are_parameters=False,
+                )
+
+
 def _unused(
     subject: Subject,
     parameters: Sequence[NamedArray],
     activations: Sequence[NamedArray],
     rules: AxisRules,
+    by_hand: Collection[str],
 ) -> Iterator[Finding]:
-    """Mesh axes of more than one device that cut nothing, or parameters alone."""
+    """Mesh axes of more than one device that cut nothing, or stacked layers alone."""
     assert subject.mesh is not None
     cuts_parameters = _axes_used(parameters, rules)
-    cuts_inside = _axes_used(parameters, rules, but=_stacks(subject))
-    cuts_activations = _axes_used(activations, rules) | set(batches.axes(rules))
+    cuts_inside = _axes_used(parameters, rules, but=module_paths.stacks(subject))
+    cuts_activations = {
+        *_axes_used(activations, rules),
+        *batches.axes(rules),
+        *by_hand,
+    }
     for axis, size in subject.mesh.shape.items():
         if size == 1 or axis in cuts_activations or axis in cuts_inside:
             continue
@@ -307,17 +379,6 @@ def _axis_path(subject: Subject, axis: str) -> str:
         return "mesh"
     part = "dcn" if getattr(mesh.ici, axis) == 1 else "ici"
     return f"mesh.{part}.{axis}"
-
-
-def _stacks(subject: Subject) -> set[str]:
-    """The logical names of the axes that layers are stacked along."""
-    assert subject.trainer is not None
-    found = {"layers"}
-    if isinstance(subject.trainer.model, nn.Module):
-        for _, module in walk.submodules(subject.trainer.model, "model"):
-            if isinstance(module, Repeat):
-                found.add(module.axis_name)
-    return found
 
 
 def _axes_used(

@@ -79,16 +79,6 @@ CODES = (
         ),
     ),
     Code(
-        code="SH008",
-        name="module that computes in another type than it says",
-        severity="warning",
-        why=(
-            "A module whose dtype is bfloat16 and that multiplies in float32 has "
-            "mixed types: a float32 operand has silently promoted the other. It costs "
-            "several times the time on an accelerator and twice the memory."
-        ),
-    ),
-    Code(
         code="SH010",
         name="evaluation without metrics",
         severity="error",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import flax.linen as nn
@@ -122,12 +122,18 @@ def _bytes(tree: Any, specs: Any, mesh: MeshShape) -> int:
 
 
 def whole_parameters(
-    shapes: Shapes, *, rules: AxisRules, mesh: MeshShape
+    shapes: Shapes, *, rules: AxisRules, mesh: MeshShape, stacks: Collection[str]
 ) -> tuple[list[Whole], int]:
     """Parameters that no mesh axis cuts although one could, the most bytes first.
 
     Mesh axes that cut no parameter at all (`data`) are not held against any: copies
-    are then meant.
+    are then meant. Nor are those that cut stacked layers alone (`stage`).
+
+    Args:
+      shapes: Of the run's arrays.
+      rules: What mesh axes a logical axis is cut over.
+      mesh: The size of each mesh axis.
+      stacks: The logical names of the dims that layers are stacked along.
 
     Returns:
       The parameters, and the bytes of all parameters, neither cut.
@@ -138,13 +144,13 @@ def whole_parameters(
     params = state_layout(shapes, rules).params
     cuts = _cuts(shapes.state.params, params)
     leaves = jax.tree_util.tree_leaves_with_path(shapes.state.params)
-    cutting: dict[str, None] = {
-        axis: None
-        for cut in cuts
-        for axes in cut
-        for axis in axes
-        if mesh.get(axis, 1) > 1
-    }
+    names = names_of(shapes)
+    cutting: dict[str, None] = {}
+    for (path, _), cut in zip(leaves, cuts, strict=True):
+        known = names.get(f"params/{tree_path(path)}", (None,) * len(cut))
+        for name, axes in zip(known, cut, strict=True):
+            if name not in stacks:
+                cutting |= dict.fromkeys(a for a in axes if mesh.get(a, 1) > 1)
     found = []
     total = 0
     for (path, leaf), cut in zip(leaves, cuts, strict=True):

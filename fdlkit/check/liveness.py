@@ -68,12 +68,16 @@ class _Value:
     """A value of the program.
 
     Attributes:
-      bytes: Of one device; 0 for what is not counted (arguments, literals).
+      shape: Its dims.
+      itemsize: Bytes of an element; 0 for what is not counted (arguments, literals).
       cut: The mesh axes of each dim.
+      bytes: Of one device.
     """
 
-    bytes: int
+    shape: tuple[int, ...]
+    itemsize: int
     cut: Cut
+    bytes: int
 
 
 @dataclasses.dataclass
@@ -102,12 +106,11 @@ class _Program:
         self.ops: list[_Op] = []
 
     def new(self, aval: Any, cut: Cut, *, counted: bool = True) -> int:
-        size = 0
+        shape = tuple(getattr(aval, "shape", ()))
         dtype = getattr(aval, "dtype", None)
-        if counted and dtype is not None:
-            itemsize = getattr(dtype, "itemsize", 4)
-            size = spreading.bytes_of(aval.shape, itemsize, cut, self.mesh)
-        self.values.append(_Value(size, cut))
+        itemsize = getattr(dtype, "itemsize", 4) if counted else 0
+        size = spreading.bytes_of(shape, itemsize, cut, self.mesh)
+        self.values.append(_Value(shape, itemsize, cut, size))
         return len(self.values) - 1
 
     def run(self, jaxpr: Any, arguments: Sequence[int]) -> list[int]:
@@ -200,6 +203,7 @@ class _Program:
 
     def peak(self, results: Sequence[int]) -> int:
         """The most bytes at any time; results are their owner's, and not counted."""
+        self._adopt()
         roots = self._roots()
         last: dict[int, int] = {}
         for at, op in enumerate(self.ops):
@@ -225,6 +229,24 @@ class _Program:
             peak = max(peak, live + op.inner)
             live -= sum(self.values[root].bytes for root in ends.get(at, ()))
         return peak
+
+    def _adopt(self) -> None:
+        """Cuts what is made of constants as the values are that it is used with.
+
+        Zeros know nothing of a mesh; what is added to them is laid out like the sum.
+        """
+        for op in reversed(self.ops):
+            for out in op.outputs:
+                cut, shape = self.values[out].cut, self.values[out].shape
+                if not any(cut):
+                    continue
+                for i in op.inputs:
+                    value = self.values[i]
+                    if value.shape == shape and not any(value.cut):
+                        value.cut = cut
+                        value.bytes = spreading.bytes_of(
+                            shape, value.itemsize, cut, self.mesh
+                        )
 
     def _roots(self) -> list[tuple[int, ...]]:
         """For each value, those that stand in memory for it; itself if it does."""

@@ -31,7 +31,9 @@ def find(subject: Subject) -> Iterator[Finding]:
     _, rules = layouts.rule_faults(subject.trainer.rules, MESH_AXES)
     mesh = dict(subject.mesh.shape)
     try:
-        whole, total = footprint.whole_parameters(shapes, rules=rules, mesh=mesh)
+        whole, total = footprint.whole_parameters(
+            shapes, rules=rules, mesh=mesh, stacks=module_paths.stacks(subject)
+        )
     except (UserError, ValueError):
         return  # names that no layout can be made of: told by the axes level
     yield from _replicated(subject, shapes, whole, total, mesh)

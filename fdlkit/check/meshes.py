@@ -115,7 +115,7 @@ def _misfit(part: str, sizes: Sizes, total: int, unit: str) -> MeshFault | None:
 def fitting(sizes: Sizes, total: int, n: int = 3) -> list[str]:
     """Sizes that multiply to `total`, with one axis changed where that is enough.
 
-    Each is written as the axes that are not 1: `data=2, tensor=4`.
+    Each is written as `--mesh` takes it: `data=2,tensor=4`.
     """
     fixed = math.prod(size for size in sizes.values() if size != -1)
     found: dict[str, float] = {}
@@ -127,12 +127,17 @@ def fitting(sizes: Sizes, total: int, n: int = 3) -> list[str]:
                 continue
             distance = abs(math.log(total // rest / max(size, 1)))
             # An axis of size 1 is seldom what the others' change should go to.
-            found[written(changed)] = distance + (axis != "data" and size == 1)
+            found[_as_flag(changed)] = distance + (axis != "data" and size == 1)
     if not found:
         found[f"{MESH_AXES[0]}={total}"] = 0.0
     return sorted(found, key=lambda text: found[text])[:n]
 
 
+def _as_flag(sizes: Sizes) -> str:
+    """The axes that are not 1, as `--mesh` takes them: `data=2,tensor=4`."""
+    return ",".join(f"{a}={n}" for a, n in sizes.items() if n != 1) or "data=1"
+
+
 def written(sizes: Sizes) -> str:
     """The axes that are not 1: `data=2, tensor=4`."""
-    return ", ".join(f"{a}={n}" for a, n in sizes.items() if n != 1) or "all 1"
+    return ", ".join(f"{a}={n}" for a, n in sizes.items() if n != 1) or "every axis 1"

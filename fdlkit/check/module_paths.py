@@ -6,10 +6,14 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import flax.linen as nn
+
 from fdlkit.graph import chains
 from fdlkit.graph.faults import find_argument
 from fdlkit.graph.model import Link
 from fdlkit.graph.paths import Path, of_dict_key
+from fdlkit.nn import walk
+from fdlkit.nn.repeat import Repeat
 
 if TYPE_CHECKING:
     from fdlkit.check.subject import Subject
@@ -140,3 +144,14 @@ def _likeness(field: str, name: str | None) -> int:
     if field == name:
         return 2
     return int(any(word in field for word in (name, *_USUAL.get(name, ()))))
+
+
+def stacks(subject: Subject) -> set[str]:
+    """The logical names of the axes that layers are stacked along."""
+    assert subject.trainer is not None
+    found = {"layers"}
+    if isinstance(subject.trainer.model, nn.Module):
+        for _, module in walk.submodules(subject.trainer.model, "model"):
+            if isinstance(module, Repeat):
+                found.add(module.axis_name)
+    return found

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Arrays = Mapping[str, SavedArray]
 Names = Mapping[str, Sequence[str | None]]
 
+_MOST_PATHS = 3  # of arrays that differ alike in the optimizer's state
 _NUMBERED = re.compile(r"(?<=/)([A-Za-z]\w*?)_?(\d+)(?=/)|(?<=/)(\d+)(?=/)")
 
 
@@ -83,8 +84,12 @@ def find(subject: Subject) -> Iterator[Finding]:
     names = footprint.names_of(shapes)
     for stacking in stackings:
         yield _stacking(subject, stacking)
+    others = [d for d in differences if d.path.startswith("opt_state/")]
     for difference in differences:
-        yield _difference(subject, difference, names)
+        if difference not in others:
+            yield _difference(subject, difference, names)
+    if others:
+        yield _optimizer(subject, others)
 
 
 def compare(held: Arrays, wanted: Arrays) -> tuple[list[Stacking], list[Difference]]:
@@ -192,16 +197,42 @@ def _stacking(subject: Subject, stacking: Stacking) -> Finding:
     )
 
 
+def _optimizer(subject: Subject, differences: Sequence[Difference]) -> Finding:
+    """What the optimizer's state has of its own that does not fit, all in one."""
+    lines = []
+    for kind, text in (
+        ("missing", "in the run, and not in the checkpoint"),
+        ("extra", "in the checkpoint, and not in the run"),
+        ("shape", "of another shape"),
+        ("dtype", "of another type"),
+    ):
+        paths_of_kind = [d.path for d in differences if d.kind == kind]
+        if paths_of_kind:
+            shown = ", ".join(paths_of_kind[:_MOST_PATHS])
+            more = len(paths_of_kind) - _MOST_PATHS
+            also = f" and {more} more" if more > 0 else ""
+            lines.append(f"{len(paths_of_kind)} {text}: {shown}{also}")
+    return subject.finding(
+        "RE006",
+        "optimizer",
+        "\n".join(
+            [
+                f"{len(differences)} arrays of the optimizer's state do not fit the "
+                "checkpoint's, beside those of its parameters",
+                *lines,
+            ]
+        ),
+        fix="use the optimizer that the checkpoint was written with",
+        subject=differences[0].path,
+        numbers={"arrays": len(differences)},
+    )
+
+
 def _difference(subject: Subject, difference: Difference, names: Names) -> Finding:
     path, old, new = difference.path, difference.saved, difference.wanted
     copies = len(difference.copies)
     also = f" (and {copies} of the optimizer's with it)" if copies else ""
-    in_optimizer = path.startswith("opt_state/")
-    place = (
-        ("optimizer",)
-        if in_optimizer
-        else module_paths.place_of(subject, path.split("/")[1:-1])
-    )
+    place = module_paths.place_of(subject, path.split("/")[1:-1])
     if difference.kind == "shape":
         assert old is not None and new is not None
         changes = _changes(old.shape, new.shape, names.get(path, ()))
@@ -217,7 +248,7 @@ def _difference(subject: Subject, difference: Difference, names: Names) -> Findi
                     )
                     place = argument or place
         return subject.finding(
-            "RE006" if in_optimizer else "RE002",
+            "RE002",
             place,
             f"{path}: {list(old.shape)} in the checkpoint, {list(new.shape)} in the "
             f"run: {changes}{also}",
@@ -240,21 +271,17 @@ def _difference(subject: Subject, difference: Difference, names: Names) -> Findi
     what = f"{path} {list(array.shape)}"
     if difference.kind == "missing":
         return subject.finding(
-            "RE006" if in_optimizer else "RE003",
+            "RE003",
             place,
             f"{what} is in the run, and not in the checkpoint{also}",
-            fix="take it out of the model, or start afresh"
-            if not in_optimizer
-            else "use the optimizer that the checkpoint was written with",
+            fix="take it out of the model, or start afresh",
             subject=path,
         )
     return subject.finding(
-        "RE006" if in_optimizer else "RE004",
+        "RE004",
         place,
         f"{what} is in the checkpoint, and not in the run{also}",
-        fix="put it back into the model, or start afresh"
-        if not in_optimizer
-        else "use the optimizer that the checkpoint was written with",
+        fix="put it back into the model, or start afresh",
         subject=path,
     )
 

@@ -122,13 +122,13 @@ def _reshape(eqn: Any, cuts: Sequence[Cut], out: Any) -> Cut:
 
 def _same_rank(eqn: Any, cuts: Sequence[Cut], out: Any) -> Cut:
     """Dims that keep their size keep their cut (slices, pads, concatenations)."""
+    found: list[tuple[str, ...]] = list(whole(out.shape))
     for v, cut in zip(eqn.invars, cuts, strict=True):
         if len(v.aval.shape) == len(out.shape):
-            return tuple(
-                axes if size == now else ()
-                for axes, size, now in zip(cut, v.aval.shape, out.shape, strict=True)
-            )
-    return whole(out.shape)
+            for dim, axes in enumerate(cut):
+                if v.aval.shape[dim] == out.shape[dim]:
+                    found[dim] = found[dim] or axes
+    return _once(found)
 
 
 def _gather(eqn: Any, cuts: Sequence[Cut], out: Any) -> Cut:
@@ -165,8 +165,9 @@ _RULES: dict[str, Callable[[Any, Sequence[Cut], Any], Cut]] = {
     "pad": _same_rank,
     "concatenate": _same_rank,
     "gather": _gather,
-    "scatter-add": _first,
-    "scatter": _first,
+    "scatter-add": _same_rank,
+    "scatter": _same_rank,
+    "split": _same_rank,
     "dynamic_update_slice": _first,
     **dict.fromkeys(_REDUCTIONS, _reduce),
 }

@@ -108,15 +108,19 @@ class Watch:
             with self.part(name):
                 return function()
         except Exception as error:  # noqa: BLE001 - a model may raise anything
-            raised, module, part = self._raised or (error, (), name)
-            if raised is not error:
+            first = error
+            if isinstance(error.__cause__, Exception):  # the trainer explains some
+                first = error.__cause__
+            noted, module, part = self._raised or (first, (), name)
+            if noted is not first:
                 module, part = (), name
-            frame = frames.users_line(error)
+            frame = frames.users_line(first)
             self.failures.append(Failure(part, module, error, frame))
             return None
 
     def _note(self, error: Exception, module: tuple[str, ...], part: str) -> None:
-        if self._raised is None or self._raised[0] is not error:
+        known = self._raised[0] if self._raised else None
+        if known is not error and (known is None or error.__cause__ is not known):
             self._raised = (error, module, part)
 
     def _intercept(
@@ -132,8 +136,10 @@ class Watch:
             raise
         finally:
             self._modules.pop()
+        method = context.orig_method  # the function with its module bound to it
+        function = getattr(method, "func", method)
         for found in named_axes.disagreements(
-            context.orig_method, module, path, args, kwargs, result
+            function, module, path, args, kwargs, result
         ):
             self.disagreements[found] = None
         return result

@@ -1,4 +1,4 @@
-"""A program for eight virtual devices: what a real step says of each mutant, as JSON.
+"""A program for eight virtual devices: what a real step says of mutants, a line each.
 
     XLA_FLAGS=--xla_force_host_platform_device_count=8 \
         python -m tests.check.oracle COUNT PART PARTS
@@ -120,7 +120,6 @@ def axes_in(spec: Any) -> list[str]:
 def main() -> None:
     count, part, parts = (int(text) for text in sys.argv[1:4])
     real = Real()
-    results = []
     seconds = {"check": 0.0, "real": 0.0}
     for number, mutant in enumerate(mutants(count)):
         if number % parts != part:
@@ -136,19 +135,12 @@ def main() -> None:
         except Exception as error:  # noqa: BLE001 - a check that falls is a result too
             found, crash = [], f"{type(error).__name__}: {error}"
         middle = time.perf_counter()
-        results.append(
-            {
-                "name": mutant.name,
-                "findings": found,
-                "crash": crash,
-                **real.trial(mutant.config),
-            }
-        )
+        trial = real.trial(mutant.config)
+        told = {"name": mutant.name, "findings": found, "crash": crash, **trial}
+        print(json.dumps(told), flush=True)
         seconds["check"] += middle - began
         seconds["real"] += time.perf_counter() - middle
-    json.dump(
-        {"results": results, "compiled": real.compiled, "seconds": seconds}, sys.stdout
-    )
+    print(f"{real.compiled} programs compiled, seconds: {seconds}", file=sys.stderr)
 
 
 if __name__ == "__main__":

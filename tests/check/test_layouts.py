@@ -117,7 +117,7 @@ def test_the_sizes_that_are_offered_fit():
         (fault,) = mesh_faults(Mesh(ici=MeshAxes(**sizes)), devices=8)
         assert fault.nearest
         for offered in fault.nearest:
-            pairs = (part.split("=") for part in offered.split(", "))
+            pairs = (part.split("=") for part in offered.split(","))
             mended = Mesh(ici=MeshAxes(**{axis: int(size) for axis, size in pairs}))
             assert not list(mesh_faults(mended, devices=8)), offered
 
