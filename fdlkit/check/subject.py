@@ -43,11 +43,14 @@ class Subject:
     Attributes:
       config: The config; it is not changed.
       request: What to take for given.
+      levels: The names of the levels that look at it: what two of them could tell is
+        told by one.
     """
 
     def __init__(self, config: Any, request: Request | None = None):
         self.config = config
         self.request = request or Request()
+        self.levels: frozenset[str] = frozenset()
         self._calls: Calls | None = None
 
     def with_trainer(self, trainer: Trainer) -> Subject:
