@@ -106,11 +106,11 @@ def watched(objects: Mapping[int, Any]) -> Iterator[Calls]:
 
     for number, module in modules.items():
         object.__setattr__(module, _MARK, number)
-    nn.Module.clone = clone
+    nn.Module.clone = clone  # type: ignore[method-assign]
     try:
         with nn.intercept_methods(note):
             yield calls
     finally:
-        nn.Module.clone = original
+        nn.Module.clone = original  # type: ignore[method-assign]
         for module in modules.values():
             vars(module).pop(_MARK, None)

@@ -84,7 +84,9 @@ def examine(subject: Subject, names: Iterable[str] | None = None) -> Report:
     found: list[Finding] = []
     runs: list[LevelRun] = []
     letters: set[str] = set()  # of the levels that ran
-    for level in levels.named(names):
+    wanted = levels.named(names)
+    subject.levels = frozenset(level.name for level in wanted)
+    for level in wanted:
         if level.of_experiments and not subject.is_experiment:
             runs.append(LevelRun(level.name, subject.why_no_experiment))
             continue

@@ -17,6 +17,7 @@ from fdlkit.graph.paths import Path
 from fdlkit.keys import DeadKeyError, get_key
 from fdlkit.nn import walk
 from fdlkit.nn.positions import LearnedPositions
+from fdlkit.nn.sharing import HiddenSharingError
 from fdlkit.sharding.layout import tree_path
 from fdlkit.train.losses import SquaredError
 
@@ -40,6 +41,8 @@ def find(subject: Subject) -> Iterator[Finding]:
     for failure in traced.watch.failures:
         if isinstance(failure.error, DeadKeyError | BadConstraintError):
             continue  # told above, and by the axes level
+        if isinstance(failure.error, HiddenSharingError) and "config" in subject.levels:
+            continue  # told there, with the place
         finding = _failure(subject, failure)
         if finding not in told:  # the model fails alike in both steps
             told.add(finding)

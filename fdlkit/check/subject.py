@@ -10,8 +10,9 @@ import inspect
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fdlkit.check import codes, objects
+from fdlkit.check import codes
 from fdlkit.check.findings import Finding, Number
+from fdlkit.check.objects import Calls, built_objects, watched
 from fdlkit.check.request import Request
 from fdlkit.errors import UserError
 from fdlkit.graph import origins, paths
@@ -42,12 +43,15 @@ class Subject:
     Attributes:
       config: The config; it is not changed.
       request: What to take for given.
+      levels: The names of the levels that look at it: what two of them could tell is
+        told by one.
     """
 
     def __init__(self, config: Any, request: Request | None = None):
         self.config = config
         self.request = request or Request()
-        self._calls: objects.Calls | None = None
+        self.levels: frozenset[str] = frozenset()
+        self._calls: Calls | None = None
 
     def with_trainer(self, trainer: Trainer) -> Subject:
         """The same, for whoever has built it already."""
@@ -163,7 +167,7 @@ class Subject:
         # First as the run does it; without a mesh where mesh or rules are wrong.
         for mesh in (self.mesh, None) if self.mesh is not None else (None,):
             try:
-                with objects.watched(self.objects) as calls:
+                with watched(self.objects) as calls:
                     shapes = self.trainer.shapes(mesh)
             except UserError as error:
                 failed = failed or error
@@ -201,10 +205,10 @@ class Subject:
     @functools.cached_property
     def objects(self) -> Mapping[int, Any]:
         """The built object of each node for which it could be found."""
-        return objects.built_objects(self.graph, self.built)
+        return built_objects(self.graph, self.built)
 
     @property
-    def calls(self) -> objects.Calls | None:
+    def calls(self) -> Calls | None:
         """Where the modules of nodes were called when the shapes were traced.
 
         None if there are no shapes, or somebody else has traced them.

@@ -244,7 +244,8 @@ _COMPARED = "__compared__"
 def _note_comparison(node: Reference, frame: types.FrameType) -> None:
     file = frame.f_code.co_filename
     if tracebacks.is_users(file):
-        vars(node)[_COMPARED] = Comparison(file, frame.f_lineno)
+        # An attribute of a Buildable is an argument; this one is not.
+        node.__dict__[_COMPARED] = Comparison(file, frame.f_lineno)
 
 
 def comparison(node: Reference) -> Comparison | None:

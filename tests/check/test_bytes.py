@@ -1,4 +1,4 @@
-"""What is whole on every device, by bytes; how values are cut and how long they live."""
+"""What is whole on every device, by bytes; how values are cut and live."""
 
 from __future__ import annotations
 

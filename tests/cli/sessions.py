@@ -505,6 +505,16 @@ SESSIONS: dict[str, list[str]] = {
         "show lm.py:T --card --mesh=data",
         "show lm.py:T --mesh=data=2",
     ],
+    "check/refused": [
+        "check",
+        "check lm.py:T --mesh=dta=2",
+        "check lm.py:T --mesh=data",
+        "check lm.py:T --mesh=data=2,data=3",
+        "check lm.py:T --mesh=data=0",
+        "check lm.py:T --mesh=data=-2",
+        "check --explain=CF999",
+        "check lm.py",
+    ],
     "overrides/explain": [
         "explain",
         "explain lm.py:T",

@@ -92,7 +92,8 @@ def _last(base: ast.expr) -> str:
 def _assigned(statement: ast.stmt) -> list[str]:
     match statement:
         case ast.Assign(targets=targets):
-            return [t.id for t in targets if isinstance(t, ast.Name)]
+            parts = [e for t in targets for e in getattr(t, "elts", [t])]
+            return [part.id for part in parts if isinstance(part, ast.Name)]
         case ast.AnnAssign(target=ast.Name(id=name), value=value) if value is not None:
             return [name]
     return []

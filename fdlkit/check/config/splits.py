@@ -47,11 +47,12 @@ def _one_tokenizer(subject: Subject) -> str:
 def _splits(subject: Subject) -> Iterator[Finding]:
     """Goes down both sources as far as they are made alike."""
     graph = subject.graph
-    starts = [subject.node_at((data, SOURCE)) for data in (TRAIN, EVAL)]
-    todo = [(starts[0], starts[1], ())] if None not in starts else []
+    start, other_start = (subject.node_at((data, SOURCE)) for data in (TRAIN, EVAL))
+    todo: list[tuple[int, int, paths.Path]] = []
+    if start is not None and other_start is not None:
+        todo.append((start, other_start, ()))
     while todo:
         one, two, way = todo.pop()
-        assert one is not None and two is not None
         left, right = graph.nodes[one], graph.nodes[two]
         if one == two or left.callable != right.callable or left.kind != right.kind:
             continue
@@ -62,12 +63,8 @@ def _splits(subject: Subject) -> Iterator[Finding]:
             path = (*way, argument.key)
             if _decides_a_split(argument.key):
                 yield from _compare(subject, path, (one, argument), (two, other))
-            ends = [
-                a.value.node if isinstance(a.value, Link) else None
-                for a in (argument, other)
-            ]
-            if None not in ends:
-                todo.append((ends[0], ends[1], path))
+            if isinstance(argument.value, Link) and isinstance(other.value, Link):
+                todo.append((argument.value.node, other.value.node, path))
 
 
 def _decides_a_split(key: paths.PathKey) -> bool:

@@ -44,9 +44,7 @@ def watching(names: Mapping[type, Collection[str]]) -> Iterator[Watch]:
     for kind, wanted in names.items():
         before = vars(kind).get("__getattribute__")
         try:
-            kind.__getattribute__ = _noting(  # type: ignore[method-assign]
-                kind, frozenset(wanted), watch
-            )
+            kind.__getattribute__ = _noting(kind, frozenset(wanted), watch)
         except (TypeError, AttributeError):
             watch.read |= {(kind, name) for name in wanted}
             continue
