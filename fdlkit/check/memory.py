@@ -74,8 +74,8 @@ def _capacity(
             f"one device needs {size_of(held.total)} by an estimate ({parts}, working "
             f"{size_of(held.working or 0)}), and one of {machine.text} has "
             f"{size_of(machine.memory)}",
-            fix="keep less (Repeat.remat='full'), or give a device fewer rows: a smaller "
-            "batch, or more devices over it",
+            fix="keep less (Repeat.remat='full'), or give a device fewer rows: a "
+            "smaller batch, or more devices over it",
             numbers=numbers,
         )
 

@@ -1,8 +1,8 @@
 """Broken experiments, with the exact findings beside each.
 
 A case is a file with `broken() -> config`, and what else is to be taken for given:
-`ENVIRONMENT`, `WORKDIR`, `MESH`, `DEVICES`, `TOPOLOGY`, `RESTORE`. All levels run; of each case the
-findings are kept, without the line that sums them up.
+`ENVIRONMENT`, `WORKDIR`, `MESH`, `DEVICES`, `TOPOLOGY`, `RESTORE`. All levels run; of
+each case the findings are kept, without the line that sums them up.
 
 `python -m tests.check.test_cases [NAME...]` writes the texts anew; read the change.
 """
