@@ -203,6 +203,13 @@ def test_json_says_all_that_the_text_does():
         assert finding[part] in told
 
 
+def test_lines_are_broken_between_words_where_they_are_too_long():
+    report = examine(Subject(shared_layers()), ["config"])
+    narrow = text.render(report, width=60)
+    assert max(map(len, narrow.splitlines())) <= 60
+    assert narrow.split() == text.render(report).split()
+
+
 def test_numbers_that_json_lacks_are_text():
     finding = fdlkit.check.findings.Finding(
         code="CF003",
