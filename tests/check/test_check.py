@@ -102,7 +102,7 @@ def test_every_code_begins_with_the_letters_of_a_level_and_says_why():
     for code in codes.CODES.values():
         assert code.code[:2] in letters
         assert code.code[2:].isdigit()
-        assert len(code.why) > 60
+        assert len(code.why) > 50
         assert code.why.endswith(".")
     assert len(codes.CODES) == sum(map(len, codes.TABLES))
 
