@@ -159,15 +159,18 @@ def _sort(
     fault: Indivisible | UnknownName | Dropped,
 ) -> None:
     """Puts a fault beside others of the same cause; of a path the first one alone."""
-    same: list[tuple[NamedArray, Any]]
     if isinstance(fault, Indivisible):
         place = _argument(subject, array, fault)
-        same = causes.uneven.setdefault((place, fault.size, fault.parts), [])
+        key = (place, fault.size, fault.parts)
+        _add(causes.uneven.setdefault(key, []), array, fault)
     elif isinstance(fault, UnknownName):
-        same = causes.unknown.setdefault(fault.name, [])
+        _add(causes.unknown.setdefault(fault.name, []), array, fault)
     else:
         cause = (fault.name, fault.taken_by, fault.axes)
-        same = causes.dropped.setdefault(cause, [])
+        _add(causes.dropped.setdefault(cause, []), array, fault)
+
+
+def _add(same: list[tuple[NamedArray, Any]], array: NamedArray, fault: Any) -> None:
     if array.path not in [other.path for other, _ in same]:
         same.append((array, fault))
 

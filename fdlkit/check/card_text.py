@@ -48,31 +48,33 @@ def _parameters(card: Card) -> list[str]:
 
 def _step(card: Card) -> list[str]:
     batch = card.batch
-    lines = [f"step        {_flops(card.flops)} FLOPs"]
-    if batch.elements is not None:
-        each = card.flops / batch.elements if batch.elements else 0
-        lines[0] += (
-            f", {batch.elements:,} {batch.unit}: {_flops(each)} FLOPs "
-            f"each, {each / max(card.parameters, 1):.2f} per parameter"
+    line = f"step        {_flops(card.flops)}"
+    if batch.elements:
+        each = card.flops / batch.elements
+        line += (
+            f", {batch.elements:,} {batch.unit}: {_flops(each)} each, "
+            f"{each / max(card.parameters, 1):.2f} per parameter"
         )
-    return [*lines, *_wrapped(card.convention, 10)]
+    return [line, *_wrapped(card.convention)]
 
 
-def _wrapped(text: str, indent: int) -> list[str]:
-    lines, line = [], " " * 2
+def _wrapped(text: str) -> list[str]:
+    lines: list[str] = []
+    line = "  "
     for word in text.split():
         if len(line) + len(word) > 78:
             lines.append(line.rstrip())
-            line = " " * 2
+            line = "  "
         line += f"{word} "
     return [*lines, line.rstrip()]
 
 
 def _flops(count: float) -> str:
+    """`5.84 GFLOPs`: so many operations."""
     for power, unit in ((18, "E"), (15, "P"), (12, "T"), (9, "G"), (6, "M")):
         if count >= 10**power:
-            return f"{count / 10**power:.3g} {unit}"
-    return f"{count:,.0f} "
+            return f"{count / 10**power:.3g} {unit}FLOPs"
+    return f"{count:,.0f} FLOPs"
 
 
 def _batch(card: Card) -> list[str]:

@@ -17,4 +17,24 @@ CODES = (
             "more to gather than to keep."
         ),
     ),
+    Code(
+        code="BY002",
+        name="state that does not fit a device",
+        severity="error",
+        why=(
+            "Parameters and optimizer state alone are more than the memory of a "
+            "device of this kind. This is arithmetic and no estimate."
+        ),
+    ),
+    Code(
+        code="BY003",
+        name="step that may not fit a device",
+        severity="warning",
+        why=(
+            "State, batch and an estimate of what the step computes with come to more "
+            "than the memory of a device of this kind. The estimate runs through the "
+            "step's program with sizes in place of numbers; the compiler may do "
+            "better or worse."
+        ),
+    ),
 )

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from fdlkit.check import footprint, layouts, module_paths
-from fdlkit.check.footprint import Whole
+from fdlkit.check.footprint import Footprint, Whole
 from fdlkit.errors import UserError
 from fdlkit.sharding.mesh import MESH_AXES
 
 if TYPE_CHECKING:
     from fdlkit.check.findings import Finding
     from fdlkit.check.subject import Subject
+    from fdlkit.check.topology import Topology
     from fdlkit.train.setup import Shapes
 
 # Less than this share of the parameters' bytes is not worth a word.
@@ -37,6 +38,46 @@ def find(subject: Subject) -> Iterator[Finding]:
     except (UserError, ValueError):
         return  # names that no layout can be made of: told by the axes level
     yield from _replicated(subject, shapes, whole, total, mesh)
+    if subject.request.topology is not None:
+        held = footprint.footprint(shapes, subject.trace.step, rules=rules, mesh=mesh)
+        yield from _capacity(subject, subject.request.topology, held)
+
+
+def _capacity(
+    subject: Subject, machine: Topology, held: Footprint
+) -> Iterator[Finding]:
+    parts = (
+        f"parameters {size_of(held.parameters)}, optimizer {size_of(held.optimizer)}, "
+        f"batch {size_of(held.batch)}"
+    )
+    numbers = {
+        "parameters": held.parameters,
+        "optimizer": held.optimizer,
+        "batch": held.batch,
+        "working": held.working or 0,
+        "memory": machine.memory,
+    }
+    if held.state > machine.memory:
+        times = held.state / machine.memory
+        yield subject.finding(
+            "BY002",
+            "mesh",
+            f"the state of one device is {size_of(held.state)} ({parts}), and a device "
+            f"of {machine.text} has {size_of(machine.memory)}",
+            fix=f"cut parameters over {times:.1f} times as many devices (fsdp, tensor)",
+            numbers=numbers,
+        )
+    elif held.total > machine.memory:
+        yield subject.finding(
+            "BY003",
+            "model",
+            f"one device needs {size_of(held.total)} by an estimate ({parts}, working "
+            f"{size_of(held.working or 0)}), and one of {machine.text} has "
+            f"{size_of(machine.memory)}",
+            fix="keep less (Repeat.remat='full'), or give a device fewer rows: a "
+            "smaller batch, or more devices over it",
+            numbers=numbers,
+        )
 
 
 def _replicated(

@@ -10,6 +10,7 @@ from fdlkit.check import allowing, levels
 from fdlkit.check.findings import SEVERITIES, Finding
 from fdlkit.check.request import Request
 from fdlkit.check.subject import Subject
+from fdlkit.check.topology import parse
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,6 +52,7 @@ def check(
     *,
     mesh: Mapping[str, int] | None = None,
     devices: int | None = None,
+    topology: str | None = None,
     restore: str | None = None,
     levels: Iterable[str] | None = None,
 ) -> list[Finding]:
@@ -61,7 +63,9 @@ def check(
         checked.
       mesh: Sizes of mesh axes in place of the experiment's own mesh:
         `{"data": 64, "fsdp": 16}`.
-      devices: How many devices there will be; None: as few as the mesh allows.
+      devices: How many devices there will be; None: those of the topology, else as
+        few as the mesh allows.
+      topology: The machine that there will be: `v4:4x4x4`, `h100:32`.
       restore: A folder of checkpoints that the run is to go on from.
       levels: Names of the levels to check; None: all.
 
@@ -69,9 +73,15 @@ def check(
       The findings, the gravest first. An empty list: nothing was found.
 
     Raises:
-      UserError: There is no such level, or the config contains itself.
+      UserError: There is no such level, axis or machine, or the config contains
+        itself.
     """
-    request = Request(mesh=mesh, devices=devices, restore=restore)
+    request = Request(
+        mesh=mesh,
+        devices=devices,
+        topology=None if topology is None else parse(topology),
+        restore=restore,
+    )
     return list(examine(Subject(cfg, request), levels).findings)
 
 

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from fdlkit import suggest
+from fdlkit.check.topology import Topology
 from fdlkit.errors import UserError
 
 # The house's names; `fdlkit.sharding.mesh` says what they mean. That the two agree is
@@ -20,7 +21,9 @@ class Request:
     Attributes:
       mesh: Sizes of mesh axes, in place of the experiment's own mesh; axes that are
         not named have size 1, and -1 stands for the rest.
-      devices: How many devices there will be; None: as few as the mesh allows.
+      devices: How many devices there will be; None: those of the topology, else as
+        few as the mesh allows.
+      topology: The machine that there will be; None: any.
       restore: A folder of checkpoints that the run is to go on from.
       workdir: The folder of the run, if it is known.
       environment: The variables that the run would see; None: those of this process.
@@ -31,6 +34,7 @@ class Request:
 
     mesh: Mapping[str, int] | None = None
     devices: int | None = None
+    topology: Topology | None = None
     restore: str | None = None
     workdir: str | None = None
     environment: Mapping[str, str] | None = None
@@ -51,6 +55,8 @@ class Request:
                 )
         if self.devices is not None and self.devices < 1:
             raise UserError(f"{self.devices} devices: there must be one at least")
+        if self.devices is None and self.topology is not None:
+            object.__setattr__(self, "devices", self.topology.devices)
 
 
 def parse_mesh(text: str) -> dict[str, int]:

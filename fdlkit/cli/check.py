@@ -28,6 +28,12 @@ def flags() -> VerbFlags:
         metavar="AXIS=SIZE,...",
     )
     flags.string(
+        "topology",
+        None,
+        "the machine that it is to run on: how many devices, and their memory",
+        metavar="KIND:CHIPS",
+    )
+    flags.string(
         "restore", None, "whether these checkpoints fit the experiment", metavar="DIR"
     )
     flags.choice("format", "text", "what is written", choices=("text", "json"))
@@ -72,12 +78,19 @@ def run(parsed: Parsed) -> int:
 
 
 def _request(parsed: Parsed) -> Request:
+    from fdlkit.check import topology
     from fdlkit.check.request import Request, parse_mesh
 
-    mesh = parsed.values["mesh"]
+    mesh, machine = parsed.values["mesh"], parsed.values["topology"]
+    try:
+        found = None if machine is None else topology.parse(machine)
+    except UserError as error:
+        first, *more = error.lines
+        raise UserError(f"--topology={machine}: {first}", *more) from error
     try:
         sizes = None if mesh is None else parse_mesh(mesh)
-        return Request(mesh=sizes, restore=parsed.values["restore"])
+        restore = parsed.values["restore"]
+        return Request(mesh=sizes, topology=found, restore=restore)
     except UserError as error:
         first, *more = error.lines
         raise UserError(f"--mesh={mesh}: {first}", *more) from error

@@ -131,7 +131,11 @@ def _card(target: str, parsed: Parsed) -> str:
     from fdlkit.cli.targets import load_overridden
 
     mesh = parsed.values["mesh"]
-    request = Request(mesh=None if mesh is None else parse_mesh(mesh))
+    try:
+        request = Request(mesh=None if mesh is None else parse_mesh(mesh))
+    except UserError as error:
+        first, *more = error.lines
+        raise UserError(f"--mesh={mesh}: {first}", *more) from error
     subject = Subject(load_overridden(target, parsed).cfg, request)
     if subject.why_no_experiment is not None:
         raise UserError(

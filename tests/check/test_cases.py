@@ -1,8 +1,8 @@
 """Broken experiments, with the exact findings beside each.
 
 A case is a file with `broken() -> config`, and what else is to be taken for given:
-`ENVIRONMENT`, `WORKDIR`, `MESH`, `DEVICES`, `RESTORE`. All levels run; of each case the
-findings are kept, without the line that sums them up.
+`ENVIRONMENT`, `WORKDIR`, `MESH`, `DEVICES`, `TOPOLOGY`, `RESTORE`. All levels run; of
+each case the findings are kept, without the line that sums them up.
 
 `python -m tests.check.test_cases [NAME...]` writes the texts anew; read the change.
 """
@@ -21,6 +21,7 @@ from fdlkit.check.codes import CODES
 from fdlkit.check.report import examine
 from fdlkit.check.request import Request
 from fdlkit.check.subject import Subject
+from fdlkit.check.topology import parse
 
 ROOT = pathlib.Path(__file__).parents[2]
 CASES = pathlib.Path(__file__).parent / "cases"
@@ -33,6 +34,7 @@ def told(name: str) -> str:
     request = Request(
         mesh=getattr(case, "MESH", None),
         devices=getattr(case, "DEVICES", None),
+        topology=parse(case.TOPOLOGY) if hasattr(case, "TOPOLOGY") else None,
         restore=getattr(case, "RESTORE", None),
         workdir=getattr(case, "WORKDIR", None),
         environment=getattr(case, "ENVIRONMENT", {}),
