@@ -25,9 +25,9 @@ def render(report: Report, width: int | None = None) -> str:
       report: What was found.
       width: Where lines are broken, between words; None: nowhere.
     """
-    blocks = [lines(finding) for finding in report.findings]
+    blocks = [*map(lines, report.findings), [summary(report)]]
     told = [[part for line in b for part in _broken(line, width)] for b in blocks]
-    return "\n\n".join(["\n".join(block) for block in told] + [summary(report)]) + "\n"
+    return "\n\n".join("\n".join(block) for block in told) + "\n"
 
 
 def _broken(line: str, width: int | None) -> list[str]:
@@ -89,7 +89,9 @@ def _mesh(report: Report) -> list[str]:
     for size in report.mesh.values():
         devices *= size
     axes = ", ".join(f"{a}={n}" for a, n in report.mesh.items() if n > 1)
-    return [f"{devices} device{'s' * (devices > 1)}" + (f": {axes}" if axes else "")]
+    fewest = ", the fewest that its mesh can be on" if report.is_smallest else ""
+    counted = f"{devices} device{'s' * (devices > 1)}{fewest}"
+    return [f"{counted}: {axes}" if axes else counted]
 
 
 def skipped(report: Report) -> list[str]:
