@@ -52,4 +52,11 @@ CODES = (
         why="A run that cannot save its state loses all of its work when it stops. "
         "What a checkpoint takes is known from the shapes of the state alone.",
     ),
+    Code(
+        code="EN007",
+        name="flags that nothing here can try",
+        severity="info",
+        why="Whether libtpu knows its flags is known to libtpu alone, which is not "
+        "installed on this machine. Where the run will be, the same check tries them.",
+    ),
 )

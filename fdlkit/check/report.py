@@ -35,11 +35,14 @@ class Report:
         what the config allows comes last.
       levels: What became of each level that was asked for.
       mesh: The mesh that it was checked on, sizes by axis; None if there was none.
+      is_smallest: Whether it could be on more devices: an axis is -1, and nobody said
+        how many there are.
     """
 
     findings: tuple[Finding, ...]
     levels: tuple[LevelRun, ...]
     mesh: Mapping[str, int] | None
+    is_smallest: bool = False
 
     @property
     def has_errors(self) -> bool:
@@ -107,4 +110,9 @@ def examine(subject: Subject, names: Iterable[str] | None = None) -> Report:
     # Sorting keeps the order of what is equally grave.
     found.sort(key=lambda f: (f.allowed is not None, SEVERITIES.index(f.severity)))
     mesh = subject.mesh if subject.is_experiment else None
-    return Report(tuple(found), tuple(runs), None if mesh is None else dict(mesh.shape))
+    return Report(
+        tuple(found),
+        tuple(runs),
+        None if mesh is None else dict(mesh.shape),
+        is_smallest=mesh is not None and subject.is_smallest,
+    )

@@ -155,6 +155,14 @@ class Subject:
         return self._meshed[0]
 
     @property
+    def is_smallest(self) -> bool:
+        """Whether `mesh` stands for larger ones too: an axis is the rest of any."""
+        mesh = self.configured_mesh
+        if mesh is None or self.request.devices is not None:
+            return False
+        return -1 in (*mesh.ici.sizes(), *mesh.dcn.sizes())
+
+    @property
     def mesh_error(self) -> UserError | None:
         """Why there is no mesh."""
         return self._meshed[1]

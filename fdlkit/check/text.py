@@ -18,10 +18,29 @@ from fdlkit.graph import paths
 _MAX_LINE = 400
 
 
-def render(report: Report) -> str:
-    """All findings, and a last line that sums them up."""
-    blocks = ["\n".join(lines(finding)) for finding in report.findings]
-    return "\n\n".join([*blocks, summary(report)]) + "\n"
+def render(report: Report, width: int | None = None) -> str:
+    """All findings, and a last line that sums them up.
+
+    Args:
+      report: What was found.
+      width: Where lines are broken, between words; None: nowhere.
+    """
+    blocks = [*map(lines, report.findings), [summary(report)]]
+    told = [[part for line in b for part in _broken(line, width)] for b in blocks]
+    return "\n\n".join("\n".join(block) for block in told) + "\n"
+
+
+def _broken(line: str, width: int | None) -> list[str]:
+    if width is None or len(line) <= width:
+        return [line]
+    indent = " " * (len(line) - len(line.lstrip()))
+    return textwrap.wrap(
+        line,
+        max(width, 24),
+        subsequent_indent=f"{indent}    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def lines(finding: Finding) -> list[str]:
@@ -70,7 +89,9 @@ def _mesh(report: Report) -> list[str]:
     for size in report.mesh.values():
         devices *= size
     axes = ", ".join(f"{a}={n}" for a, n in report.mesh.items() if n > 1)
-    return [f"{devices} device{'s' * (devices > 1)}" + (f": {axes}" if axes else "")]
+    fewest = ", the fewest that its mesh can be on" if report.is_smallest else ""
+    counted = f"{devices} device{'s' * (devices > 1)}{fewest}"
+    return [f"{counted}: {axes}" if axes else counted]
 
 
 def skipped(report: Report) -> list[str]:

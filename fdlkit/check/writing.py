@@ -16,6 +16,7 @@ def write(report: Report, *, target: str) -> str:
         "schema": SCHEMA,
         "target": target,
         "mesh": None if report.mesh is None else dict(report.mesh),
+        "is_smallest": report.is_smallest,
         "levels": [
             {"level": run.level, "skipped": run.skipped} for run in report.levels
         ],

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
 from fdlkit import printable
 from fdlkit.cli.flags import Parsed, VerbFlags
 from fdlkit.cli.streams import only_the_answer
+from fdlkit.cli.terminal import line_width
 from fdlkit.errors import UserError
 
 if TYPE_CHECKING:
@@ -71,7 +73,7 @@ def run(parsed: Parsed) -> int:
     if parsed.values["format"] == "json":
         print(writing.write(report, target=target), end="")
     else:
-        print(text.render(report), end="")
+        print(text.render(report, line_width(sys.stdout, os.environ)), end="")
     return HAS_ERRORS if report.has_errors else 0
 
 

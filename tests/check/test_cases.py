@@ -62,6 +62,7 @@ def test_there_are_many_cases():
 # Where no case of this folder leads, and what tests it instead.
 ELSEWHERE = {
     "EN006": "tests/check/test_environment.py: no disk here is small enough",
+    "EN007": "tests/check/test_environment.py: where there is no libtpu",
 }
 
 

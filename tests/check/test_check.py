@@ -102,7 +102,7 @@ def test_every_code_begins_with_the_letters_of_a_level_and_says_why():
     for code in codes.CODES.values():
         assert code.code[:2] in letters
         assert code.code[2:].isdigit()
-        assert len(code.why) > 60
+        assert len(code.why) > 50
         assert code.why.endswith(".")
     assert len(codes.CODES) == sum(map(len, codes.TABLES))
 
@@ -201,6 +201,13 @@ def test_json_says_all_that_the_text_does():
     told = text.render(report)
     for part in ("code", "severity", "text", "path", "source", "fix"):
         assert finding[part] in told
+
+
+def test_lines_are_broken_between_words_where_they_are_too_long():
+    report = examine(Subject(shared_layers()), ["config"])
+    narrow = text.render(report, width=60)
+    assert max(map(len, narrow.splitlines())) <= 60
+    assert narrow.split() == text.render(report).split()
 
 
 def test_numbers_that_json_lacks_are_text():

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import collections
+import importlib.util
 import os
 import shutil
 
 import pytest
 
-from fdlkit.check.environment import folders, xla
+from fdlkit.check.environment import folders, trials
+from fdlkit.check.environment.trials import LIBTPU, XLA, Trial
 from fdlkit.check.report import examine
 from fdlkit.check.request import Request
 from fdlkit.check.subject import Subject
@@ -35,7 +37,7 @@ def test_flags_that_xla_takes_are_no_finding(flags):
 
 def test_every_flag_that_ends_the_process_is_told_in_one_run():
     flags = "--xla_nope=1 --xla_cpu_enable_fast_math=perhaps --xla_tpu_thing=2"
-    assert not xla.try_flags(flags).accepted
+    assert trials.attempt(XLA, flags).accepted is False
     told = [
         (f.code, f.subject, f.text.partition(",")[0])
         for f in found({"XLA_FLAGS": flags})
@@ -56,11 +58,54 @@ def test_following_the_advice_makes_xla_take_its_flags():
     misspelt, moved = found({"XLA_FLAGS": flags})
     assert misspelt.meant == "did you mean '--xla_cpu_enable_fast_math'?"
     assert "append it to LIBTPU_INIT_ARGS" in moved.fix
-    mended = {
-        "XLA_FLAGS": "--xla_cpu_enable_fast_math=true",
-        "LIBTPU_INIT_ARGS": "--xla_tpu_thing=2",
-    }
-    assert found(mended) == []
+    assert found({"XLA_FLAGS": "--xla_cpu_enable_fast_math=true"}) == []
+
+
+# What libtpu 0.0.42 says on stderr; it is not installed where these tests run.
+LIBTPU_SAYS = """I1130 1 pjrt_api.cc:119] GetPjrtApi was found for tpu at libtpu.so
+ERROR: Illegal value 'maybe' specified for flag 'xla_tpu_enable_async_all_to_all'
+ERROR: Unknown command line flag 'xla_tpu_nope'
+ERROR: Unknown command line flag 'xla_force_host_platform_device_count'
+"""
+
+
+def test_what_libtpu_says_is_understood(monkeypatch):
+    said = [Trial(False, LIBTPU_SAYS)]
+    monkeypatch.setattr(trials, "attempt", lambda variable, flags: said.pop())
+    monkeypatch.setattr(trials, "known_flags", lambda variable: {"xla_tpu_rope"})
+    flags = (
+        "--xla_tpu_enable_async_all_to_all=maybe --xla_tpu_nope=1 "
+        "--xla_force_host_platform_device_count=8"
+    )
+    told = [(f.code, f.subject, f.meant) for f in found({LIBTPU: flags})]
+    assert told == [
+        ("EN001", LIBTPU, ""),
+        ("EN001", LIBTPU, "did you mean '--xla_tpu_rope'?"),
+        ("EN002", LIBTPU, ""),
+    ]
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("libtpu") is not None, reason="it could be asked"
+)
+def test_where_there_is_no_libtpu_its_flags_are_told_to_be_untried():
+    wrong, untried = sorted(
+        found({LIBTPU: "--xla_gpu_x=1 --xla_tpu_a=1 --xla_tpu_b=2"}),
+        key=lambda finding: finding.code,
+    )
+    assert (wrong.code, wrong.severity) == ("EN002", "error")
+    assert (untried.code, untried.severity) == ("EN007", "info")
+    assert dict(untried.numbers) == {"flags": 2}
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("libtpu") is None, reason="libtpu is not installed"
+)
+def test_libtpu_itself_is_asked():
+    assert found({LIBTPU: "--xla_tpu_enable_latency_hiding_scheduler=true"}) == []
+    (finding,) = found({LIBTPU: "--xla_tpu_enable_latency_hiding_shceduler=true"})
+    meant = "--xla_tpu_enable_latency_hiding_scheduler"
+    assert finding.meant == f"did you mean '{meant}'?"
 
 
 def test_the_variables_of_this_process_count_unless_others_are_given(monkeypatch):

@@ -20,7 +20,7 @@ from fdlkit.check.config import readers, watching
 from fdlkit.check.findings import Finding
 from fdlkit.check.subject import Subject
 from fdlkit.errors import UserError
-from fdlkit.graph import paths, sources
+from fdlkit.graph import paths, signatures, sources
 
 
 @dataclasses.dataclass(frozen=True)
@@ -209,5 +209,7 @@ def _meant(setting: _Setting) -> str | None:
     reads = None if file is None else readers.of_file(file)
     if reads is None or setting.attribute is None:
         return None
-    hint = suggest.hint(setting.name, reads.attributes - {setting.name})
+    taken = signatures.all_parameters(setting.called)
+    names = {n for n in reads.attributes if n.islower() == setting.name.islower()}
+    hint = suggest.hint(setting.name, names - set(taken))
     return hint and f"{hint} (that is read)"

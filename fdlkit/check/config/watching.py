@@ -19,6 +19,7 @@ _COPIERS = (
     *(os.path.join(_HOUSE, *part) for part in (("check", ""), ("nn", "walk.py"))),
     os.path.join(_HOUSE, "graph", ""),
 )
+_READING = "__getattribute__"
 _COMPARERS = frozenset({"__eq__", "__hash__", "__repr__", "__init__", "__post_init__"})
 
 
@@ -42,9 +43,10 @@ def watching(names: Mapping[type, Collection[str]]) -> Iterator[Watch]:
     watch = Watch()
     changed: list[tuple[type, Any]] = []
     for kind, wanted in names.items():
-        before = vars(kind).get("__getattribute__")
+        before = vars(kind).get(_READING)
         try:
-            kind.__getattribute__ = _noting(kind, frozenset(wanted), watch)
+            # Not by an assignment: that is to no method that the type declares.
+            type.__setattr__(kind, _READING, _noting(kind, frozenset(wanted), watch))
         except (TypeError, AttributeError):
             watch.read |= {(kind, name) for name in wanted}
             continue
@@ -54,13 +56,13 @@ def watching(names: Mapping[type, Collection[str]]) -> Iterator[Watch]:
     finally:
         for kind, before in reversed(changed):
             if before is None:
-                del kind.__getattribute__
+                type.__delattr__(kind, _READING)
             else:
-                kind.__getattribute__ = before  # type: ignore[method-assign]
+                type.__setattr__(kind, _READING, before)
 
 
 def _noting(kind: type, wanted: frozenset[str], watch: Watch) -> Any:
-    original = kind.__getattribute__
+    original: Any = kind.__getattribute__
 
     def read(self: Any, name: str) -> Any:
         if name == "__dict__" and not _is_copied(sys._getframe(1)):

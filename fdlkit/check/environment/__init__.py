@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fdlkit.check.environment import folders, profiles, xla
+from fdlkit.check.environment import compilers, folders, profiles
 from fdlkit.check.findings import Finding
 from fdlkit.check.subject import Subject
 
-_PARTS = (xla, profiles, folders)
+_PARTS = (compilers, profiles, folders)
 
 
 def find(subject: Subject) -> Iterator[Finding]:
