@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fdlkit import flags as flags
+    from fdlkit.check.allowing import allow as allow
+    from fdlkit.check.report import check as check
     from fdlkit.diff.applying import apply as apply
     from fdlkit.diff.compare import diff as diff
     from fdlkit.graph.build import build as build
@@ -29,8 +31,10 @@ if TYPE_CHECKING:
 
 # Public name to the module that defines it.
 _HOMES = {
+    "allow": "fdlkit.check.allowing",
     "apply": "fdlkit.diff.applying",
     "build": "fdlkit.graph.build",
+    "check": "fdlkit.check.report",
     "diff": "fdlkit.diff.compare",
     "display": "fdlkit.view.notebook",
     "dumps": "fdlkit.serialize.writing",
@@ -47,8 +51,10 @@ _HOMES = {
 _MODULES = ("flags",)
 
 __all__ = [
+    "allow",
     "apply",
     "build",
+    "check",
     "diff",
     "display",
     "dumps",

@@ -36,6 +36,13 @@ def flags() -> VerbFlags:
         "grep", None, "of the tree, what matches and the way to it", metavar="RE"
     )
     flags.boolean("where", "say at the end of each line who wrote the value")
+    flags.boolean("card", "the experiment in numbers; this loads JAX")
+    flags.string(
+        "mesh",
+        None,
+        "with --card: on this mesh; -1 is the rest",
+        metavar="AXIS=SIZE,...",
+    )
     define_color(flags)
     return flags
 
@@ -47,8 +54,10 @@ def run(parsed: Parsed) -> int:
     output.check(out)
     _check_together(target, parsed)
     program = drawing.program(kind, out, f"show {target}")
-    if target.endswith(".py"):
-        answer: str | bytes = f"{_listing(target, parsed)}\n"
+    if parsed.values["card"]:
+        answer: str | bytes = _card(target, parsed)
+    elif target.endswith(".py"):
+        answer = f"{_listing(target, parsed)}\n"
     else:
         answer = _config(target, parsed, program)
     output.write(answer, out)
@@ -58,6 +67,13 @@ def run(parsed: Parsed) -> int:
 def _check_together(target: str, parsed: Parsed) -> None:
     """Refuses flags that would do nothing together."""
     kind = parsed.values["format"]
+    if parsed.values["card"]:
+        _check_card(target, parsed)
+    elif parsed.values["mesh"] is not None:
+        raise UserError(
+            "--mesh is for the card of an experiment",
+            f"  fdlkit show {target} --card --mesh={parsed.values['mesh']}",
+        )
     if parsed.values["where"] and target.endswith(".py"):
         raise UserError(
             f"'{target}' names a file, and --where is for a config of it",
@@ -79,6 +95,53 @@ def _check_together(target: str, parsed: Parsed) -> None:
             f"--format={kind} is for a config, and '{target}' names a file",
             f"  fdlkit show {target}    lists its configs",
         )
+
+
+def _check_card(target: str, parsed: Parsed) -> None:
+    """Refuses what a card has no use for."""
+    if target.endswith(".py"):
+        raise UserError(
+            f"'{target}' names a file, and --card is for an experiment in it",
+            f"  fdlkit show {target}    lists its configs",
+        )
+    if parsed.values["format"] not in ("tree", "json"):
+        raise UserError(
+            f"a card is text or JSON, and this is --format={parsed.values['format']}",
+            f"  fdlkit show {target} --card --format=json",
+        )
+    for name in ("where", "grep", "depth"):
+        if parsed.values[name]:
+            raise UserError(f"--{name} is for the tree, and --card is no tree")
+
+
+def _card(target: str, parsed: Parsed) -> str:
+    """The experiment in numbers."""
+    from fdlkit.check.request import Request, parse_mesh
+    from fdlkit.check.subject import Subject
+    from fdlkit.cli.targets import load_overridden
+
+    mesh = parsed.values["mesh"]
+    try:
+        request = Request(mesh=None if mesh is None else parse_mesh(mesh))
+    except UserError as error:
+        first, *more = error.lines
+        raise UserError(f"--mesh={mesh}: {first}", *more) from error
+    subject = Subject(load_overridden(target, parsed).cfg, request)
+    if subject.why_no_experiment is not None:
+        raise UserError(
+            f"{target} has no card: {subject.why_no_experiment}",
+            "  a card is of a config of fdlkit.train.trainer.Trainer",
+        )
+    import jax
+
+    from fdlkit.check import card, card_text
+
+    # Nothing runs, so an accelerator that another program uses is left alone.
+    jax.config.update("jax_platforms", "cpu")
+    with only_the_answer():  # constructors are the user's own code
+        told = card.card(subject)
+    as_json = parsed.values["format"] == "json"
+    return card_text.to_json(told) if as_json else card_text.render(told)
 
 
 def _instead(kind: str) -> list[str]:

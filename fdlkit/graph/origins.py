@@ -116,6 +116,16 @@ class NoReader(Reader):
         return None
 
 
+def birth(node: fdl.Buildable) -> int | None:
+    """A number that a node has in common with its copies alone; None if unknown.
+
+    Fiddle counts what is written to any history, the making of a node included, and a
+    copy remembers the making of the node that it is of.
+    """
+    entries = fiddle_internals.callable_history(node)
+    return entries[0].sequence_id if entries else None
+
+
 def written_by(
     who: str, number: int = 0, text: str = ""
 ) -> contextlib.AbstractContextManager[object]:

@@ -43,7 +43,7 @@ def test_the_docs_have_such_sessions():
 
 
 def test_the_verbs_of_this_version_are_all_listed_and_no_others():
-    first, later = [block for block in BLOCKS if block.startswith("fdlkit show")][:2]
+    first, later = [block for block in BLOCKS if block.startswith("fdlkit ")][:2]
     verbs = {verb.name for verb in cli.VERBS}
     assert set(re.findall(r"^fdlkit ([a-z]+)", first, re.M)) == verbs
     coming = set(re.findall(r"^fdlkit ([a-z]+) +(?![ …])", later, re.M))
