@@ -35,9 +35,9 @@ class RunFailedError(UserError):
     exit_code = 1
 
 
-def _single(lines: Iterable[str]) -> Iterator[str]:
+def _single(said: Iterable[str]) -> Iterator[str]:
     """Each line as a line: a quoted text of several goes on below, indented."""
-    for line in lines:
+    for line in said:
         first, *more = printable.lines(line) or [""]
         indent = " " * (len(first) - len(first.lstrip(" ")) + 2)
         yield first

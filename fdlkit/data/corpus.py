@@ -138,8 +138,8 @@ def files_of_split(
         files.
     """
     if split not in get_args(Split):
-        hint = suggest.hint(split, get_args(Split))
-        lines = [f"  {hint}"] if hint else []
+        meant = suggest.hint(split, get_args(Split))
+        lines = [f"  {meant}"] if meant else []
         raise UserError(f"no split {split!r}", *lines, "  splits: train, eval")
     if not 0 <= eval_fraction <= 1:
         raise UserError(f"eval_fraction={eval_fraction} is not between 0 and 1")

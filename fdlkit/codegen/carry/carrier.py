@@ -1,0 +1,151 @@
+"""From the definitions that an experiment names to the text of all that it needs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+
+from fdlkit.codegen.carry import identifiers as identifiers_lib
+from fdlkit.codegen.carry import splice
+from fdlkit.codegen.carry.homes import Definition, External, Homes, OwnModule
+from fdlkit.codegen.carry.identifiers import Identifiers
+from fdlkit.codegen.carry.modules import Imported, Statement
+from fdlkit.codegen.carry.reach import Reach
+
+
+@dataclasses.dataclass(frozen=True)
+class Section:
+    """What is carried of one module.
+
+    Attributes:
+      module: The module.
+      heading: What it is for, in a line.
+      texts: Its statements, as they stand in the file.
+    """
+
+    module: str
+    heading: str
+    texts: tuple[str, ...]
+
+    @property
+    def num_lines(self) -> int:
+        """Lines of its statements, blank lines between them not counted."""
+        return sum(text.count("\n") + 1 for text in self.texts)
+
+
+@dataclasses.dataclass(frozen=True)
+class Carried:
+    """What an experiment needs of own modules.
+
+    Attributes:
+      sections: In an order in which a person reads and Python can run it.
+      imports: What the text imports, and what it binds there.
+      identifiers: What everything is called.
+    """
+
+    sections: tuple[Section, ...]
+    imports: tuple[tuple[Imported, str], ...]
+    identifiers: Identifiers
+
+    @property
+    def num_lines(self) -> int:
+        """The lines of all carried definitions."""
+        return sum(section.num_lines for section in self.sections)
+
+
+def carry(
+    roots: Sequence[Definition],
+    *,
+    homes: Homes,
+    attributes: Iterable[str] = (),
+    entered: Iterable[str] = (),
+    externals: Iterable[External] = (),
+    reserved: Iterable[str] = (),
+) -> Carried:
+    """Finds, orders and writes what is needed.
+
+    Args:
+      roots: What the experiment names, in its order.
+      homes: Follows names through modules.
+      attributes: What the experiment asks objects for.
+      entered: The user's modules whose effects are part of the experiment.
+      externals: What the experiment itself imports.
+      reserved: Names that the rest of the file has.
+
+    Raises:
+      UserError: What is needed cannot be carried.
+    """
+    reach = Reach(homes)
+    reach.run(roots, attributes=attributes, entered=entered)
+    order = _module_order([*(root.module for root in roots), *entered], reach)
+    needed: dict[str, list[Statement]] = {name: [] for name in order}
+    for statement in sorted(reach.needed, key=lambda s: s.index):
+        needed[statement.module].append(statement)
+    names = identifiers_lib.choose(
+        [Definition(s.module, n) for part in needed.values() for s in part for n in s.names],
+        [*reach.externals, *externals],
+        reserved=list(reserved),
+    )
+    sections = [
+        Section(
+            name,
+            homes.module(name).summary,
+            tuple(splice.text_of(s, reach, names) for s in statements),
+        )
+        for name, statements in needed.items()
+        if statements
+    ]
+    return Carried(tuple(sections), tuple(names.imports.items()), names)
+
+
+def _module_order(starts: Iterable[str], reach: Reach) -> list[str]:
+    """The modules with needed statements, each after those that it imports.
+
+    That is the order in which Python ran them, so whatever a definition uses while it
+    is made is there.
+    """
+    relevant = {statement.module for statement in reach.needed}
+    order: list[str] = []
+    seen: set[str] = set()
+    for start in (*starts, *sorted(relevant)):
+        todo: list[tuple[str, Iterator[str]]] = []
+        if start not in seen:
+            seen.add(start)
+            todo.append((start, iter(_imported_modules(start, reach))))
+        while todo:
+            name, rest = todo[-1]
+            inner = next(rest, None)
+            if inner is None:
+                todo.pop()
+                order.append(name)
+            elif inner not in seen:
+                seen.add(inner)
+                todo.append((inner, iter(_imported_modules(inner, reach))))
+    return [name for name in order if name in relevant]
+
+
+def _imported_modules(name: str, reach: Reach) -> list[str]:
+    """The own modules that a module's top-level imports lead to."""
+    homes = reach.homes
+    module = homes.module(name)
+    found: dict[str, None] = {}
+    for statement in module.statements:
+        if statement.kind != "import":
+            continue
+        for imported in module.imported_by(statement.node):
+            if not homes.is_own(imported.module):
+                continue
+            home = homes.find(name, imported.bound)
+            if isinstance(home, Definition):
+                found.setdefault(home.module)
+            elif isinstance(home, OwnModule):
+                target = imported.module if imported.name is None else home.name
+                found.setdefault(target)
+    # Twins are imported by nobody: they follow from what is used.
+    for statement in module.statements:
+        if statement in reach.needed:
+            for one in reach.resolved(module, statement.node):
+                if isinstance(one.home, Definition):
+                    found.setdefault(one.home.module)
+    found.pop(name, None)
+    return list(found)

@@ -1,0 +1,46 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from collections.abc import Callable
+
+from fdlkit.errors import UserError
+from fdlkit.train.progress import LineProgress
+from fdlkit.train.stop import Stop
+from fdlkit.train.trainer import Trainer
+
+
+def main(experiment: Callable[..., Trainer]) -> int:
+    """Trains, or goes on with the run in the workdir.
+
+    Returns:
+      The exit code: 0 at the end; 75 after SIGTERM and 130 after Ctrl-C, which leave a
+      checkpoint: started again, the run goes on from there.
+    """
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--workdir", required=True, help="the run's folder")
+    parser.add_argument("--steps", type=int, help="how many updates to make")
+    parser.add_argument("--seed", type=int, help="of initial values and dropout")
+    flags = parser.parse_args()
+    given = {"num_train_steps": flags.steps, "seed": flags.seed}
+    stop = Stop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, frame: stop.request(number))
+    try:
+        trainer = experiment(**{k: v for k, v in given.items() if v is not None})
+        result = trainer.train(
+            flags.workdir,
+            stop=stop,
+            progress=LineProgress(
+                stream=sys.stderr, num_train_steps=trainer.num_train_steps
+            ),
+        )
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    if result.finished:
+        return 0
+    return 130 if stop.signal == signal.SIGINT else 75
