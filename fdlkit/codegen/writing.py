@@ -1,0 +1,124 @@
+"""From a config to the text of a program that stands for it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from fdlkit import suggest
+from fdlkit.codegen import formatting, fresh
+from fdlkit.codegen.building import BuildLowering
+from fdlkit.codegen.configs import ConfigLowering
+from fdlkit.codegen.printing import Names, Printed, printed
+from fdlkit.codegen.program import Comments, Imported, Style
+from fdlkit.errors import UserError
+from fdlkit.graph.model import Graph
+from fdlkit.graph.snapshot import snapshot
+
+STYLES: tuple[Style, ...] = ("script", "build", "fiddle")
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """Where a config came from, for the head of what is written.
+
+    Attributes:
+      target: What the user named; empty if nothing did.
+      command: The whole command line that writes the file again; empty if none did.
+      name: The name of the function that made the config.
+    """
+
+    target: str = ""
+    command: str = ""
+    name: str = "base"
+
+
+def codegen(
+    cfg: Any,
+    *,
+    style: Style = "script",
+    comments: Comments = "none",
+    source: Source | None = None,
+) -> str:
+    """The text of a Python module that stands for a config.
+
+    The same config gives the same text in every process. Nothing is run to prove it:
+    `fdlkit codegen` does that before it writes a file.
+
+    Args:
+      cfg: A config, or its graph.
+      style: `script`: a program that trains the experiment; `build`: a function that
+        returns what `fdlkit.build(cfg)` returns; `fiddle`: a function that returns an
+        equal config.
+      comments: `origin`: say at the end of a line who wrote its value.
+      source: Where the config came from.
+
+    Raises:
+      UserError: Some of the config cannot be written; all of that is listed.
+    """
+    graph = cfg if isinstance(cfg, Graph) else snapshot(cfg)
+    source = source or Source()
+    if style == "fiddle":
+        return _fiddle(graph, comments, source)
+    if style == "build":
+        return _build(graph, comments, source)
+    if style == "script":
+        raise UserError(
+            "the style 'script' is not in this version",
+            "  there are --style=build and --style=fiddle",
+        )
+    hint = suggest.hint(style, STYLES)
+    raise UserError(
+        f"there is no style '{style}'",
+        *([f"  {hint}"] if hint else []),
+        f"  styles: {', '.join(STYLES)}",
+    )
+
+
+def _fiddle(graph: Graph, comments: Comments, source: Source) -> str:
+    program = ConfigLowering(graph, comments=comments).program()
+    names = Names(_main_name(source.name))
+    of = f"`{source.target}`" if source.target else "a config"
+    parts = printed(program, names, docstring=f"A config equal to {of}.")
+    head = _docstring(f"The config {of} as Fiddle code." if source.target else
+                      "A config as Fiddle code.", source)
+    return formatting.formatted(_module(head, parts))
+
+
+def _build(graph: Graph, comments: Comments, source: Source) -> str:
+    lowering = BuildLowering(graph, comments=comments)
+    program = lowering.program()
+    helpers: tuple[str, ...] = ()
+    extra: Sequence[Imported] = ()
+    taken: frozenset[str] = frozenset()
+    if lowering.needs_fresh:
+        helpers, extra, taken = (fresh.SOURCE,), fresh.IMPORTED, fresh.NAMES
+    of = f"`{source.target}`" if source.target else "a config"
+    names = Names("build", "build_", taken)
+    parts = printed(
+        program, names, docstring=f"Returns what {of} builds.", extra=extra
+    )
+    head = _docstring(f"What {of} builds, as plain constructor calls.", source)
+    return formatting.formatted(_module(head, parts, helpers))
+
+
+def _main_name(name: str) -> str:
+    plain = name.rpartition(".")[2]
+    return plain if plain.isidentifier() else "base"
+
+
+def _docstring(first: str, source: Source) -> str:
+    lines = [_escaped(first)]
+    if source.command:
+        lines += ["", f"    {_escaped(source.command)}", ""]
+    return '"""' + "\n".join(lines) + '"""'
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+
+
+def _module(head: str, parts: Printed, helpers: Sequence[str] = ()) -> str:
+    blocks = [parts.imports, *helpers, *parts.definitions, *parts.functions]
+    return "\n\n\n".join([f"{head}\n\n{blocks[0]}", *blocks[1:]]) + "\n"
