@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from fdlkit.codegen.carry import homes as homes_lib
 from fdlkit.codegen.carry import identifiers as identifiers_lib
 from fdlkit.codegen.carry import splice
 from fdlkit.codegen.carry.homes import Definition, External, Homes, OwnModule
@@ -41,11 +42,14 @@ class Carried:
       sections: In an order in which a person reads and Python can run it.
       imports: What the text imports, and what it binds there.
       identifiers: What everything is called.
+      users_need: Definitions of the house that the user's own code uses, other than
+        in annotations.
     """
 
     sections: tuple[Section, ...]
     imports: tuple[tuple[Imported, str], ...]
     identifiers: Identifiers
+    users_need: frozenset[str]
 
     @property
     def num_lines(self) -> int:
@@ -61,6 +65,7 @@ def carry(
     entered: Iterable[str] = (),
     externals: Iterable[External] = (),
     reserved: Iterable[str] = (),
+    rank: Callable[[str], int] = lambda module: 0,
 ) -> Carried:
     """Finds, orders and writes what is needed.
 
@@ -71,6 +76,8 @@ def carry(
       entered: The user's modules whose effects are part of the experiment.
       externals: What the experiment itself imports.
       reserved: Names that the rest of the file has.
+      rank: What comes first, by module; one of a lower rank must not import one of a
+        higher.
 
     Raises:
       UserError: What is needed cannot be carried.
@@ -78,6 +85,7 @@ def carry(
     reach = Reach(homes)
     reach.run(roots, attributes=attributes, entered=entered)
     order = _module_order([*(root.module for root in roots), *entered], reach)
+    order.sort(key=rank)  # stable, and lower rooms import no higher ones
     needed: dict[str, list[Statement]] = {name: [] for name in order}
     for statement in sorted(reach.needed, key=lambda s: s.index):
         needed[statement.module].append(statement)
@@ -95,7 +103,19 @@ def carry(
         for name, statements in needed.items()
         if statements
     ]
-    return Carried(tuple(sections), tuple(names.imports.items()), names)
+    imports = tuple(names.imports.items())
+    return Carried(tuple(sections), imports, names, frozenset(_users_need(reach)))
+
+
+def _users_need(reach: Reach) -> Iterator[str]:
+    for statement in reach.needed:
+        if homes_lib.is_of(statement.module, homes_lib.HOUSE):
+            continue
+        module = reach.homes.module(statement.module)
+        for one in reach.resolved(module, statement.node):
+            if isinstance(one.home, Definition) and not one.use.annotation:
+                if homes_lib.is_of(one.home.module, homes_lib.HOUSE):
+                    yield one.home.name
 
 
 def _module_order(starts: Iterable[str], reach: Reach) -> list[str]:

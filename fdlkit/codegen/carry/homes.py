@@ -185,6 +185,7 @@ class Homes:
         return External((Imported(home, name, name),))
 
     def twin(self, home: Definition) -> Definition:
+        """What stands for a definition of the house in the file."""
         if not is_of(home.module, HOUSE) or home.name not in self._twins:
             return home
         return Definition(self._twins[home.name], home.name)

@@ -278,7 +278,7 @@ class Writer:
             assert node.callable is not None
             return self._call((*self._symbol(node), "("), number, node, arguments)
         if node.kind == "partial":
-            opening = (_PARTIAL, "(", *self._symbol(node), ", ")
+            opening = (_PARTIAL, "(", *self._symbol(node), ", " if arguments else "")
             return self._call(opening, number, node, arguments)
         if node.kind == "tagged_value":
             return self._value(number, arguments[0])
@@ -304,24 +304,21 @@ class Writer:
     def _call(
         self, opening: Text, number: int, node: Node, arguments: list[Argument]
     ) -> Text:
-        parts: list[Part] = [*opening]
         positional = _positional(node, arguments)
-        unnamed: list[tuple[str, Text]] = []
+        items: list[Text] = []
+        unnamed: list[Text] = []
         for argument in arguments:
             value = self._value(number, argument)
             key = argument.key
             if key in positional:
-                parts += [*value, ", "]
+                items.append(value)
             elif isinstance(key, str) and _is_name(key):
-                parts += [f"{key}=", *value, ", "]
+                items.append((f"{key}=", *value))
             else:
-                unnamed.append((str(key), value))
+                unnamed.append((f"{str(key)!r}: ", *value))
         if unnamed:
-            parts.append("**{")
-            for name, value in unnamed:
-                parts += [f"{name!r}: ", *value, ", "]
-            parts.append("}, ")
-        return (*parts, ")")
+            items.append(("**{", *_joined(unnamed), "}"))
+        return (*opening, *_joined(items), ")")
 
     def _sequence(self, kind: str, number: int, arguments: list[Argument]) -> Text:
         opening, closing = {
@@ -393,6 +390,13 @@ class Writer:
 
 
 _PARTIAL = Imported("functools", "partial")
+
+
+def _joined(items: Sequence[Text]) -> Iterator[Part]:
+    for position, item in enumerate(items):
+        if position:
+            yield ", "
+        yield from item
 
 
 def _is_name(text: str) -> bool:

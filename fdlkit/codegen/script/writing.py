@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import sys
 from collections.abc import Iterable, Sequence
 from importlib import metadata
 from typing import Any
 
+from fdlkit.codegen import formatting
 from fdlkit.codegen.carry.carrier import Carried, carry
 from fdlkit.codegen.carry.homes import HOUSE, Definition, External, Homes, is_of
 from fdlkit.codegen.carry.modules import Imported as Import
-from fdlkit.codegen.formatting import formatted
+from fdlkit.codegen.leaves import Leaves
 from fdlkit.codegen.naming import Namer
 from fdlkit.codegen.program import Imported
-from fdlkit.codegen.refusals import UnwritableError
-from fdlkit.codegen.script import twins
+from fdlkit.codegen.script import parts, sorting, twins
 from fdlkit.codegen.script.experiment import Experiment, Text, Variable, Writer
 from fdlkit.errors import UserError
-from fdlkit.graph.model import Graph, Leaf, Link, Symbol
+from fdlkit.graph.model import Graph
+from fdlkit.graph.snapshot import Taken
 
 # What a script may need; their versions are noted in it.
 PACKAGES = ("jax", "flax", "optax", "orbax-checkpoint", "grain", "etils", "numpy")
-MAIN = Definition("fdlkit.eject.main", "main")
+MAIN = Definition("fdlkit.eject.train.main", "main")
 TRAINER = Definition("fdlkit.train.trainer", "Trainer")
 FUNCTION = "experiment"
 
@@ -80,47 +80,54 @@ class Script:
 _LOSSES = "Started again, it goes on from the last checkpoint."
 
 
-def write(graph: Graph, trainer: Any, origin: Origin) -> Script:
+def write(taken: Taken, trainer: Any, origin: Origin) -> Script:
     """The script of an experiment.
 
     Args:
-      graph: The config's graph.
+      taken: The config's graph, and what it was taken of.
       trainer: What it builds.
       origin: Where it comes from.
 
     Raises:
       UserError: Something of it cannot be written or carried.
     """
-    chosen = twins.choose(graph)
+    chosen = twins.choose(taken, trainer)
+    script = _write(taken.graph, origin, chosen)
+    # What the user's own code builds on has to be what it was written for.
+    needed = script.carried.users_need & chosen.modules.keys()
+    if needed != chosen.without(needed).modules.keys() & needed:
+        script = _write(taken.graph, origin, chosen.without(needed))
+    return script
+
+
+def _write(graph: Graph, origin: Origin, chosen: twins.Chosen) -> Script:
     homes = Homes(chosen.modules)
     symbols = _Symbols(homes)
-    writer = Writer(graph, symbols.leaf, symbols.key, chosen.is_left_out)
+    leaves = Leaves()
+    writer = Writer(graph, leaves.leaf, leaves.key, chosen.is_left_out)
     experiment = writer.write()
     roots, externals = symbols.needed(experiment)
+    trainer = homes.twin(TRAINER)
     carried = carry(
-        [*roots, homes.twin(TRAINER), MAIN],
+        [*(root for root in roots if root != trainer), trainer, MAIN],
         homes=homes,
         entered=[name for name in origin.modules if homes.is_own(name)],
         externals=[*externals, External((Import("sys", None, "sys"),))],
         reserved=[FUNCTION],
+        rank=parts.rank,
     )
-    body = _Body(experiment, carried, symbols, origin).text()
-    parts = [
+    main = _name(carried, MAIN)
+    blocks = [
         _docstring(origin, chosen.left_out),
-        "from __future__ import annotations",
-        _imports(carried),
-        *(_section(s.heading, s.texts) for s in carried.sections),
-        body,
-        f'if __name__ == "__main__":\n    sys.exit({_name(carried, MAIN)}({FUNCTION}))\n',
+        f"from __future__ import annotations\n\n{_imports(carried)}",
+        *parts.laid_out(s for s in carried.sections if s.module != MAIN.module),
+        parts.heading("The experiment"),
+        _Body(experiment, carried, symbols, origin).text(),
+        *(t for s in carried.sections if s.module == MAIN.module for t in s.texts),
+        f'if __name__ == "__main__":\n    sys.exit({main}({FUNCTION}))\n',
     ]
-    return Script(formatted("\n\n\n".join(parts)), carried, chosen.left_out)
-
-
-def _section(heading: str, texts: Iterable[str]) -> str:
-    line = f"# {heading.rstrip('.')}" if heading else ""
-    rule = f"# {'-' * 76}"
-    head = f"{rule}\n{line}\n{rule}" if line else rule
-    return "\n\n\n".join([head, *texts])
+    text = formatting.formatted(sorting.sorted_imports("\n\n\n".join(blocks)))
+    return Script(text, carried, chosen.left_out)
 
 
 def _name(carried: Carried, home: Definition) -> str:
@@ -132,19 +139,6 @@ class _Symbols:
 
     def __init__(self, homes: Homes):
         self._homes = homes
-
-    def leaf(self, leaf: Leaf) -> Text:
-        """The text of a leaf; names in it are not chosen yet."""
-        held = leaf.value
-        if isinstance(held, Symbol):
-            if not held.importable:
-                raise UnwritableError(held.qualname, "give it a name in a module")
-            return (Imported(held.module, held.qualname),)
-        return (repr(held),)
-
-    def key(self, key: Any) -> Text:
-        """The text of a key of a dict."""
-        return (repr(getattr(key, "value", key)),)
 
     def home(self, one: Imported) -> tuple[Definition | External | None, str]:
         """What is carried or imported for a name, and the attributes after it."""

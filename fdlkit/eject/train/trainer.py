@@ -14,8 +14,8 @@ import optax
 from etils import epath
 
 from fdlkit.data.pipeline import Pipeline
-from fdlkit.eject.metrics_file import MetricsFile
-from fdlkit.eject.setup import Setup
+from fdlkit.eject.train.metrics_file import MetricsFile
+from fdlkit.eject.train.setup import Setup
 from fdlkit.errors import RunFailedError
 from fdlkit.sharding.layout import DEFAULT_RULES, AxisRules
 from fdlkit.sharding.mesh import Mesh

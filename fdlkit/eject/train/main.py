@@ -27,8 +27,13 @@ def main(experiment: Callable[..., Trainer]) -> int:
     flags = parser.parse_args()
     given = {"num_train_steps": flags.steps, "seed": flags.seed}
     stop = Stop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda number, frame: stop.request(number))
+
+    def heed(number: int, frame: object) -> None:
+        stop.request(number)
+        signal.signal(number, signal.SIG_DFL)  # a second one ends it at once
+
+    signal.signal(signal.SIGTERM, heed)
+    signal.signal(signal.SIGINT, heed)
     try:
         trainer = experiment(**{k: v for k, v in given.items() if v is not None})
         result = trainer.train(

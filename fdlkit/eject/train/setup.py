@@ -18,7 +18,7 @@ from fdlkit.train.state import TrainState
 from fdlkit.train.step import make_eval_step, make_init, make_train_step, model_inputs
 
 if TYPE_CHECKING:
-    from fdlkit.eject.trainer import Trainer
+    from fdlkit.eject.train.trainer import Trainer
 
 
 class Setup:
