@@ -78,7 +78,7 @@ def codegen(
 
 def _fiddle(graph: Graph, comments: Comments, source: Source) -> str:
     program = ConfigLowering(graph, comments=comments).program()
-    names = Names(_main_name(source.name))
+    names = Names(main_name("fiddle", source.name))
     of = f"`{source.target}`" if source.target else "a config"
     parts = printed(program, names, docstring=f"A config equal to {of}.")
     head = _docstring(f"The config {of} as Fiddle code." if source.target else
@@ -103,7 +103,10 @@ def _build(graph: Graph, comments: Comments, source: Source) -> str:
     return formatting.formatted(_module(head, parts, helpers))
 
 
-def _main_name(name: str) -> str:
+def main_name(style: Style, name: str) -> str:
+    """The main function of a file: of a config it is called as the one that made it."""
+    if style != "fiddle":
+        return "build" if style == "build" else "main"
     plain = name.rpartition(".")[2]
     return plain if plain.isidentifier() else "base"
 
