@@ -57,23 +57,35 @@ def codegen(
     Raises:
       UserError: Some of the config cannot be written; all of that is listed.
     """
-    graph = cfg if isinstance(cfg, Graph) else snapshot(cfg)
     source = source or Source()
+    if style == "script":
+        return _script(cfg, comments, source)
+    graph = cfg if isinstance(cfg, Graph) else snapshot(cfg)
     if style == "fiddle":
         return _fiddle(graph, comments, source)
     if style == "build":
         return _build(graph, comments, source)
-    if style == "script":
-        raise UserError(
-            "the style 'script' is not in this version",
-            "  there are --style=build and --style=fiddle",
-        )
     hint = suggest.hint(style, STYLES)
     raise UserError(
         f"there is no style '{style}'",
         *([f"  {hint}"] if hint else []),
         f"  styles: {', '.join(STYLES)}",
     )
+
+
+def _script(cfg: Any, comments: Comments, source: Source) -> str:
+    # JAX and the training wing are loaded for this style alone.
+    from fdlkit.codegen.script import making
+
+    if comments != "none":
+        raise UserError(
+            f"--comments={comments} is for the styles build and fiddle",
+            "  a script is read by people who have no config",
+        )
+    if isinstance(cfg, Graph):
+        raise UserError("a script is made of a config, not of a graph")
+    origin = making.origin_of(source.target, source.command, None, source.name)
+    return making.script(cfg, origin)
 
 
 def _fiddle(graph: Graph, comments: Comments, source: Source) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
+import textwrap
 from collections.abc import Iterable, Sequence
 from importlib import metadata
 from typing import Any
@@ -245,18 +245,32 @@ class _Body:
 
 
 def _docstring(origin: Origin, left_out: Sequence[str]) -> str:
-    lines = [f'"""{origin.summary or "An experiment in JAX."}', ""]
-    lines += ["    python train.py --workdir=runs/first", ""]
-    lines += [_LOSSES, ""]
-    where = f" at commit {origin.commit}" if origin.commit else ""
+    file = _file_of(origin.command)
+    paragraphs = [
+        origin.summary or "An experiment in JAX.",
+        f"    python {file} --workdir=runs/first",
+        _LOSSES,
+    ]
     if origin.target:
-        lines.append(f"Written from {origin.target}{where} by")
-        lines += ["", f"    {origin.command}", ""]
-    versions = ", ".join(f"{name} {_version(name)}" for name in PACKAGES)
-    lines.append(f"It needs {versions}.")
+        at = f", commit {origin.commit}" if origin.commit else ""
+        paragraphs.append(f"Written from {origin.target}{at}:")
+        paragraphs.append(f"    {origin.command}")
+    versions = [f"{name} {_version(name)}" for name in PACKAGES]
+    paragraphs.append(textwrap.fill(f"Written for {', '.join(versions)}.", 88))
     if left_out:
-        lines += ["", f"Left out: {', '.join(left_out)}."]
-    return "\n".join([*lines, '"""'])
+        paragraphs.append(f"Left out: {', '.join(left_out)}.")
+    text = "\n\n".join(paragraphs)
+    escaped = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    return f'"""{escaped}\n"""'
+
+
+def _file_of(command: str) -> str:
+    """What the command writes, as somebody who was given the file calls it."""
+    for word in command.split():
+        name, _, file = word.partition("=")
+        if name == "--out" and file not in ("", "-"):
+            return file.rpartition("/")[2]
+    return "train.py"
 
 
 def _version(package: str) -> str:
@@ -285,10 +299,3 @@ def _imports(carried: Carried) -> str:
     lines = list(whole)
     lines += [f"from {module} import {', '.join(names)}" for module, names in members.items()]
     return "\n".join(lines)
-
-
-def summary_of(function: Any) -> str:
-    """The first line of a config function's docstring."""
-    return (inspect.getdoc(function) or "").partition("\n")[0]
-
-

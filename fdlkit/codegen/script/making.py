@@ -1,0 +1,86 @@
+"""A script from a config, with its proof."""
+
+from __future__ import annotations
+
+import inspect
+import tempfile
+import types
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from fdlkit.codegen.script import driver, proof, writing
+from fdlkit.codegen.script.writing import Origin, Script
+from fdlkit.errors import UserError
+from fdlkit.graph.build import build
+from fdlkit.graph.snapshot import take
+from fdlkit.train.trainer import Trainer
+
+# Without being told how many, a proof compares so many losses, where a step is cheap
+# enough for the machine that writes the script.
+FEW_STEPS = 3
+MAX_FLOPS = 3e11
+
+
+def script(cfg: Any, origin: Origin) -> str:
+    """The text of a config's script, unproven.
+
+    Raises:
+      UserError: It cannot be built, written or carried.
+    """
+    return _made(cfg, origin)[0].text
+
+
+def proven_script(cfg: Any, origin: Origin, *, steps: int | None = None) -> str:
+    """The text of a config's script, after it has run without Fiddle and fdlkit.
+
+    Args:
+      cfg: The config.
+      origin: Where it comes from.
+      steps: For how many steps losses are compared, beside all that is compared
+        anyway; None: for a few, if that is cheap.
+
+    Raises:
+      UserError: It cannot be built, written or carried.
+      RunFailedError: The script computes something else.
+    """
+    made, trainer = _made(cfg, origin)
+    trainer.check()
+    if steps is None:
+        steps = FEW_STEPS if trainer.setup.flops <= MAX_FLOPS else 0
+    own = driver.evidence(trainer, steps)
+    text = made.text
+    if steps:
+        devices = jax.devices()
+        where = f"{len(devices)} {devices[0].device_kind}"
+        text = made.with_losses(own["losses"][:FEW_STEPS], where)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "script.py"
+        file.write_text(text, encoding="utf-8")
+        proof.prove(file, own, steps=steps, blocked=made.blocked)
+    return text
+
+
+def _made(cfg: Any, origin: Origin) -> tuple[Script, Trainer]:
+    trainer = build(cfg)
+    if not isinstance(trainer, Trainer):
+        raise UserError(
+            f"{origin.target or 'the config'} builds a {type(trainer).__name__}, not an "
+            "experiment, so no script can train it",
+            "  --style=build and --style=fiddle write any config",
+        )
+    return writing.write(take(cfg), trainer, origin), trainer
+
+
+def origin_of(
+    target: str, command: str, module: types.ModuleType | None, function: str
+) -> Origin:
+    """What is known of a target that was loaded."""
+    made_by = getattr(module, function.partition(".")[0], None)
+    return Origin(
+        target=target,
+        command=command,
+        summary=(inspect.getdoc(made_by) or "").partition("\n")[0],
+        modules=() if module is None else (module.__name__,),
+    )
