@@ -21,17 +21,14 @@ class Section:
     Attributes:
       module: The module.
       heading: What it is for, in a line.
-      texts: Its statements, as they stand in the file.
+      text: Its statements; constants that stood together still do.
+      num_lines: Lines of the statements, blank lines between them not counted.
     """
 
     module: str
     heading: str
-    texts: tuple[str, ...]
-
-    @property
-    def num_lines(self) -> int:
-        """Lines of its statements, blank lines between them not counted."""
-        return sum(text.count("\n") + 1 for text in self.texts)
+    text: str
+    num_lines: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,16 +92,28 @@ def carry(
         reserved=list(reserved),
     )
     sections = [
-        Section(
-            name,
-            homes.module(name).summary,
-            tuple(splice.text_of(s, reach, names) for s in statements),
-        )
+        _section(name, statements, reach, names)
         for name, statements in needed.items()
         if statements
     ]
     imports = tuple(names.imports.items())
     return Carried(tuple(sections), imports, names, frozenset(_users_need(reach)))
+
+
+def _section(
+    name: str, statements: Sequence[Statement], reach: Reach, names: Identifiers
+) -> Section:
+    text = ""
+    num_lines = 0
+    before: Statement | None = None
+    for statement in statements:
+        if before is not None:
+            text += "\n" if statement.first == before.last + 1 else "\n\n"
+        piece = splice.text_of(statement, reach, names)
+        text += piece
+        num_lines += piece.count("\n") + 1
+        before = statement
+    return Section(name, reach.homes.module(name).summary, text, num_lines)
 
 
 def _users_need(reach: Reach) -> Iterator[str]:

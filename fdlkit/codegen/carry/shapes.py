@@ -65,12 +65,15 @@ def edits(module: Module, statement: ast.stmt, reach: Reach) -> Iterator[Edit]:
                 for one in shaped(module, annotation, reach):
                     notes.append(f"{name}: {_shape(one)}")
                     yield Edit(*module.span(one), _array(one, module, reach))
-            if notes:
-                first = node.body[0]
-                at = module.line_start(module.first_line(first, after=node.lineno))
-                indent = " " * first.col_offset
-                if first.lineno > node.lineno:
-                    yield Edit(at, at, f"{indent}# {', '.join(notes)}\n")
+            # Below the docstring, unless there is nothing else.
+            first, *rest = node.body
+            has_docstring = ast.get_docstring(node, clean=False) is not None
+            below = rest[0] if has_docstring and rest else first
+            if notes and below.lineno > node.lineno:
+                after = first.end_lineno if below is not first else node.lineno
+                at = module.line_start(module.first_line(below, after=after or 0))
+                indent = " " * below.col_offset
+                yield Edit(at, at, f"{indent}# {', '.join(notes)}\n")
         elif isinstance(node, ast.AnnAssign):
             found = shaped(module, node.annotation, reach)
             for one in found:

@@ -54,20 +54,21 @@ class Experiment:
     """An experiment before its names are chosen.
 
     Attributes:
-      parameters: What the function takes, with the default of each.
+      parameters: What the function takes, with the default of each; None for one that
+        is a variable too: it is computed unless it is given.
       variables: What has a name in it, each after those that it uses.
       root: What it returns.
       wishes: Names for each variable, the best first.
     """
 
-    parameters: tuple[tuple[str, Text], ...]
+    parameters: tuple[tuple[str, Text | None], ...]
     variables: tuple[tuple[Variable, Text], ...]
     root: Text
     wishes: dict[Variable, list[str]]
 
     def imported(self) -> Iterator[Imported]:
         """What it calls and names, in order."""
-        texts = [t for _, t in self.parameters] + [t for _, t in self.variables]
+        texts = [t for _, t in (*self.parameters, *self.variables) if t is not None]
         for text in (*texts, self.root):
             yield from (part for part in text if isinstance(part, Imported))
 
@@ -121,15 +122,20 @@ class Writer:
                 self._variables[variable] = self._texts[number]
                 self._wishes[variable] = self._names_for(number)
         self._refusals.raise_if_any("script")
-        parameters = tuple(
-            (name, self._variables.pop(Variable(root.node, name)))
-            for name in PARAMETERS
-            if Variable(root.node, name) in self._variables
-        )
-        for name, _ in parameters:
-            self._wishes[Variable(root.node, name)] = [name]
+        parameters: list[tuple[str, Text | None]] = []
+        for name in PARAMETERS:
+            variable = Variable(root.node, name)
+            self._wishes[variable] = [name]
+            argument = self._graph.nodes[root.node].argument(name)
+            if argument is not None and self._is_reference(argument.value):
+                assert isinstance(argument.value, Link)
+                text, _ = self._reference(argument.value.node, root.node)
+                self._variables[variable] = text
+                parameters.append((name, None))
+            elif variable in self._variables:
+                parameters.append((name, self._variables.pop(variable)))
         return Experiment(
-            parameters, tuple(self._in_order()), self._texts[root.node], self._wishes
+            tuple(parameters), tuple(self._in_order()), self._texts[root.node], self._wishes
         )
 
     def _kept_nodes(self, root: int) -> list[int]:
@@ -157,6 +163,8 @@ class Writer:
             reached = argument and (argument.value or argument.default)
             if isinstance(reached, Leaf) and type(reached.live) is int:
                 self._refer(root.node, name)
+            elif self._is_reference(reached or None):
+                self._referred[root.node, name] = None
         for number in order:
             node = self._graph.nodes[number]
             if node.kind == "reference":
@@ -243,6 +251,9 @@ class Writer:
         return tuple(sides), binding
 
     def _end(self, end: Found) -> tuple[Text, int]:
+        if (end.holder, end.key) in self._referred:
+            assert end.holder is not None and end.key is not None
+            return (Variable(end.holder, end.key),), _ATOM
         if isinstance(end.value, Link):
             if self._is_reference(end.value):
                 assert end.holder is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
 import tempfile
 import types
 from pathlib import Path
@@ -78,9 +79,21 @@ def origin_of(
 ) -> Origin:
     """What is known of a target that was loaded."""
     made_by = getattr(module, function.partition(".")[0], None)
+    file = getattr(module, "__file__", None)
     return Origin(
         target=target,
         command=command,
+        commit="" if file is None else _commit(Path(file).parent),
         summary=(inspect.getdoc(made_by) or "").partition("\n")[0],
         modules=() if module is None else (module.__name__,),
     )
+
+
+def _commit(folder: Path) -> str:
+    """The commit of the checkout around a folder; empty where there is none."""
+    command = ["git", "-C", str(folder), "rev-parse", "--short=12", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -45,7 +45,7 @@ def laid_out(sections: Iterable[Section]) -> Iterator[str]:
         if title and title != before:
             yield heading(title.rstrip("."))
             before = title
-        yield from section.texts
+        yield section.text
 
 
 def heading(title: str) -> str:

@@ -123,7 +123,7 @@ def _write(graph: Graph, origin: Origin, chosen: twins.Chosen) -> Script:
         *parts.laid_out(s for s in carried.sections if s.module != MAIN.module),
         parts.heading("The experiment"),
         _Body(experiment, carried, symbols, origin).text(),
-        *(t for s in carried.sections if s.module == MAIN.module for t in s.texts),
+        *(s.text for s in carried.sections if s.module == MAIN.module),
         f'if __name__ == "__main__":\n    sys.exit({main}({FUNCTION}))\n',
     ]
     text = formatting.formatted(sorting.sorted_imports("\n\n\n".join(blocks)))
@@ -208,22 +208,27 @@ class _Body:
             if len(wishes) == 1 and wishes[0] in dict(experiment.parameters):
                 self._names[variable] = wishes[0]
         for variable, _ in experiment.variables:
-            self._names[variable] = namer.name(experiment.wishes[variable])
+            if variable not in self._names:
+                self._names[variable] = namer.name(experiment.wishes[variable])
 
     def text(self) -> str:
         """Its definition."""
         trainer = _name(self._carried, self._trainer())
         parameters = ", ".join(
-            f"{name}: int = {self._text(text)}"
+            f"{name}: int | None = None" if text is None
+            else f"{name}: int = {self._text(text)}"
             for name, text in self._experiment.parameters
         )
         lines = [f"def {FUNCTION}({'*, ' if parameters else ''}{parameters}) -> {trainer}:"]
         summary = (self._origin.summary or "The experiment.").replace("\\", "\\\\")
         lines.append(f'    """{summary}"""')
-        lines += [
-            f"    {self._names[variable]} = {self._text(text)}"
-            for variable, text in self._experiment.variables
-        ]
+        for variable, text in self._experiment.variables:
+            name = self._names[variable]
+            if name in dict(self._experiment.parameters):  # it is computed, unless given
+                lines.append(f"    if {name} is None:")
+                lines.append(f"        {name} = {self._text(text)}")
+            else:
+                lines.append(f"    {name} = {self._text(text)}")
         lines.append(f"    return {self._text(self._experiment.root)}")
         return "\n".join(lines)
 

@@ -13,7 +13,7 @@ from fdlkit.train.stop import Stop
 from fdlkit.train.trainer import Trainer
 
 
-def main(experiment: Callable[..., Trainer]) -> int:
+def main(make_trainer: Callable[..., Trainer]) -> int:
     """Trains, or goes on with the run in the workdir.
 
     Returns:
@@ -35,7 +35,7 @@ def main(experiment: Callable[..., Trainer]) -> int:
     signal.signal(signal.SIGTERM, heed)
     signal.signal(signal.SIGINT, heed)
     try:
-        trainer = experiment(**{k: v for k, v in given.items() if v is not None})
+        trainer = make_trainer(**{k: v for k, v in given.items() if v is not None})
         result = trainer.train(
             flags.workdir,
             stop=stop,
