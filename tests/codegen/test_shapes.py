@@ -10,7 +10,7 @@ from fdlkit.codegen.writing import codegen
 from fdlkit.errors import UserError
 from fdlkit.graph.build import build
 from fdlkit.graph.equality import equal
-from tests.codegen.shapes import REFUSED, SHAPES
+from tests.codegen.shapes import ONLY_ITSELF, REFUSED, SHAPES
 
 
 @pytest.mark.parametrize("style", ["build", "fiddle"])
@@ -29,7 +29,7 @@ def test_a_shape_is_written_right_or_refused(shape, style, evaluated):
         wanted, found = described.describe(build(config)), described.describe(made)
     else:
         made = evaluated(text, "base")
-        assert equal(made, config)
+        assert shape in ONLY_ITSELF or equal(made, config)
         wanted = described.describe(plain_config(config))
         found = described.describe(plain_config(made))
     assert described.difference(wanted, found) is None, text
