@@ -8,9 +8,18 @@ import fiddle as fdl
 from fiddle.experimental import dict_config
 
 from fdlkit.codegen.lowering import Lowering
-from fdlkit.codegen.program import Expression, Imported, Item, Own, Part, Text, Use
+from fdlkit.codegen.program import (
+    Expression,
+    Imported,
+    Item,
+    Own,
+    Part,
+    Program,
+    Text,
+    Use,
+)
 from fdlkit.codegen.refusals import UnwritableError
-from fdlkit.graph import fiddle_internals
+from fdlkit.graph import built, fiddle_internals
 from fdlkit.graph.model import Argument, Leaf, Link, Node, Symbol
 
 _CLASSES = {
@@ -32,6 +41,15 @@ class ConfigLowering(Lowering):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._implied: dict[int, tuple[Any, dict[Any, set[Any]]]] = {}
+
+    def program(self) -> Program:
+        """The whole graph as a program.
+
+        Raises:
+          UserError: Some of it cannot be written; all of that is listed.
+        """
+        self.refusals.add_built(built.find_built(self.graph, self.places))
+        return super().program()
 
     def lower(self, number: int) -> None:
         """Puts the expression of a node."""

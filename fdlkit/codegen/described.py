@@ -208,7 +208,9 @@ class _Describer:
 
     def _function(self, value: Any) -> tuple[str, list[tuple[str, Any]], bool]:
         """A function that no name leads to, by its code and by what it closes over."""
-        parts: list[tuple[str, Any]] = list(_code(value.__code__, value))
+        parts: list[tuple[str, Any]] = list(
+            code(value.__code__, value.__globals__)
+        )
         for name, cell in zip(
             value.__code__.co_freevars, value.__closure__ or (), strict=True
         ):
@@ -349,13 +351,17 @@ _NO_STEPS = frozenset(
 )
 
 
-def _code(code: types.CodeType, function: Any) -> Iterable[tuple[str, Any]]:
-    """What a function's code does, wherever it stands and however its file imports."""
-    scope = function.__globals__
+def code(whole: types.CodeType, scope: dict[str, Any]) -> Iterable[tuple[str, Any]]:
+    """What a function's code does, wherever it stands and however its file imports.
+
+    Args:
+      whole: The code.
+      scope: The function's global names.
+    """
     builtins = scope.get("__builtins__", {})
     if isinstance(builtins, types.ModuleType):
         builtins = vars(builtins)
-    todo = [(code, "")]
+    todo = [(whole, "")]
     while todo:
         one, way = todo.pop()
         counts = (one.co_argcount, one.co_posonlyargcount, one.co_kwonlyargcount)

@@ -19,7 +19,7 @@ IMPORTED = (
 SOURCE = '''\
 @dataclasses.dataclass(frozen=True)
 class Fresh:
-    """An argument that is made anew, by `make()`, for each call that it is not given to."""
+    """An argument that `make()` makes anew for each call that is not given it."""
 
     make: Callable[[], Any]
 

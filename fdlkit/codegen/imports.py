@@ -71,9 +71,16 @@ class Imports:
             for name, origins in claims.items()
             if len(origins) > 1 or name in reserved
         }
+        avoided = reserved | set(claims)
+        modules = {
+            one.module
+            for one in plain
+            if one.qualname and "." in one.module and _own_binding(one) in clashing
+        }
+        self._tails = _tails(modules, avoided)
         for one in plain:
             if _own_binding(one) in clashing:
-                self._bind_whole(one, reserved | set(claims))
+                self._bind_module(one, avoided)
             else:
                 self._bind(one)
 
@@ -111,8 +118,13 @@ class Imports:
             line, text = f"from {one.module} import {name}", one.qualname
         self._add(one, line, name, text)
 
-    def _bind_whole(self, one: Imported, avoided: set[str]) -> None:
-        """By the whole path of its module, or by a name made of that."""
+    def _bind_module(self, one: Imported, avoided: set[str]) -> None:
+        """By its module, by the whole path of that, or by a name made of it all."""
+        if one.qualname and (tail := self._tails.get(one.module)):
+            package = one.module.rpartition(".")[0]
+            line = f"from {package} import {tail}"
+            self._add(one, line, tail, f"{tail}.{one.qualname}")
+            return
         top = one.module.partition(".")[0]
         claimed = avoided - {top} if _is_whole(one) else avoided
         if top not in claimed and _is_reached(one.module):
@@ -136,6 +148,18 @@ class Imports:
         self._texts[one] = text
         self._lines.add(line)
         self.bound.add(name)
+
+
+def _tails(modules: Iterable[str], avoided: set[str]) -> dict[str, str]:
+    """The last names of modules, where they tell them apart and mean nothing else."""
+    found: dict[str, list[str]] = collections.defaultdict(list)
+    for module in modules:
+        found[module.rpartition(".")[2]].append(module)
+    return {
+        those[0]: tail
+        for tail, those in found.items()
+        if len(those) == 1 and tail not in avoided and _is_reached(those[0])
+    }
 
 
 def _own_binding(one: Imported) -> str:

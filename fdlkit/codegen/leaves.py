@@ -6,22 +6,22 @@ import collections
 import datetime
 import enum
 import functools
-import inspect
 import math
 import pathlib
 import re
 import sys
 import types
 import typing
+import uuid
 import zoneinfo
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from fdlkit.codegen import objects
+from fdlkit.codegen import naming, objects
 from fdlkit.codegen.carrying import Carrier
 from fdlkit.codegen.program import Definition, Imported, Part, Text
 from fdlkit.codegen.refusals import UnwritableError
-from fdlkit.graph import built, module_names, names, paths, reprs
+from fdlkit.graph import module_names, names, paths, ranks
 from fdlkit.graph.model import UNKNOWN, DType, Leaf, Member, Symbol
 
 # What a value holds is written by recursion, which a person could not read deeper.
@@ -163,7 +163,7 @@ class Leaves:
         if isinstance(held.live, enum.Flag):
             return self._flag(held.live)
         owner = self.symbol(held.enum)
-        if held.name.isidentifier():
+        if naming.is_name(held.name):
             return (*owner, f".{held.name}")
         return (*owner, f"[{held.name!r}]")
 
@@ -196,8 +196,6 @@ class Leaves:
         return None
 
     def _set(self, value: Any) -> Text | None:
-        from fdlkit.graph import ranks
-
         ordered = sorted(value, key=lambda e: ranks.rank(e, self._names.leaf))
         if type(value) is set:
             return self._items("{", ordered, "}") if value else ("set()",)
@@ -328,15 +326,23 @@ class Leaves:
             return None
         return self.call((Imported("types", "SimpleNamespace"),), (), vars(value))
 
+    def _pattern(self, value: Any) -> Text:
+        flags = re.RegexFlag(value.flags)
+        if isinstance(value.pattern, str):
+            flags &= ~re.UNICODE  # goes without saying
+        parts: list[Part] = []
+        for flag in flags:
+            parts += [" | " if parts else ", ", Imported("re"), f".{flag.name}"]
+        return (Imported("re"), ".compile(", *self.live(value.pattern), *parts, ")")
+
+    def _uuid(self, value: Any) -> Text:
+        return self.call((Imported("uuid", "UUID"),), [str(value)])
+
+    def _ellipsis(self, value: Any) -> Text:
+        return ("..." if value is ... else "NotImplemented",)
+
     def _function(self, value: Any) -> Text:
         return self._carrier.text(value)
-
-    def _bound(self, value: Any) -> Text | None:
-        """A method of a value that can be written: `", ".join`."""
-        owner = value.__self__
-        if owner is None or inspect.ismodule(owner) or built.of_value(value):
-            return None
-        return (*self.live(owner), f".{value.__name__}")
 
     # The first that fits and does not answer None writes it.
     _WRITERS: tuple[tuple[Any, Callable[[Leaves, Any], Text | None]], ...] = (
@@ -355,6 +361,9 @@ class Leaves:
         (slice, _slice),
         (range, _range),
         (types.SimpleNamespace, _namespace),
+        (re.Pattern, _pattern),
+        (uuid.UUID, _uuid),
+        (types.EllipsisType | types.NotImplementedType, _ellipsis),
         (types.FunctionType, _function),
         (object, _annotation),
     )
@@ -401,9 +410,3 @@ def _is_nowhere(module: str) -> bool:
     if file is None:
         return False
     return not module_names.leads_to(module, pathlib.Path(file).resolve())
-
-
-def short(value: Any) -> str:
-    """A value in a message."""
-    text = reprs.text(value)
-    return text if len(text) <= 60 else f"{text[:59]}…"

@@ -193,16 +193,19 @@ class Lowering:
             Item((), write(number, a), role_of(a.key), self.note(a, node))
             for a in by_place
         ]
-        unusual: list[Part] = []
+        unusual: list[Part] = []  # keys that can be written in a dict only
         for argument in arguments:
             if id(argument) in placed:
                 continue
             key = str(argument.key)
             value, note = write(number, argument), self.note(argument, node)
-            if naming.is_name(key):
-                items.append(Item((f"{key}=",), value, key, note))
-            else:
+            if not naming.is_name(key):
                 unusual += [f"{', ' if unusual else ''}{key!r}: ", *value]
+                continue
+            if unusual:
+                items.append(Item(("**{",), (*unusual, "}")))
+                unusual = []
+            items.append(Item((f"{key}=",), value, key, note))
         if unusual:
             items.append(Item(("**{",), (*unusual, "}")))
         return items

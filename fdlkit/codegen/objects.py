@@ -166,7 +166,9 @@ def _reduced(value: Any, leaves: Leaves) -> Text | None:
         return None
     try:
         again = make(*args)
-        is_same = type(again) is type(value) and bool(again == value)
+        is_same = type(again) is type(value) and (
+            bool(again == value) or again.__reduce_ex__(2) == reduced
+        )
     except Exception:  # noqa: BLE001 - it may raise anything
         return None
     return leaves.call(leaves.symbol(symbol), args) if is_same else None

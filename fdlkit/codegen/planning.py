@@ -155,7 +155,8 @@ class _Planner:
                 else:
                     total += 10
             size[number] = total
-            height[number] = tallest + bool(expression.items or tallest)
+            is_alone = not expression.items and len(expression.opening) == 1
+            height[number] = tallest + (0 if is_alone else 1)
             if self._must_have_name(number, total):
                 self._variables.add(number)
 

@@ -117,9 +117,22 @@ class _Printer:
         """The text of each function that is not inside another one."""
         return tuple(
             "\n".join(self._function(function, docstring if not function.number else ""))
-            for function in self._plan.functions
-            if not function.is_local
+            for function in self._as_read()
         )
+
+    def _as_read(self) -> list[Function]:
+        """The functions that are not inside others, each before those that it calls."""
+        place = {number: at for at, number in enumerate(self._plan.order)}
+        below: dict[int, list[Function]] = collections.defaultdict(list)
+        for function in self._plan.functions:
+            if function.outer is not None and not function.is_local:
+                below[function.outer].append(function)
+        found, todo = [], [self._plan.functions[planning.MAIN]]
+        while todo:
+            function = todo.pop()
+            found.append(function)
+            todo += sorted(below[function.number], key=lambda f: -place[f.root])
+        return found
 
     def _name_all(self, names: Names) -> None:
         taken = {*RESERVED, *self._imports.bound, names.main, *names.taken}

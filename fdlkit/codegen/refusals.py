@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 
 from fdlkit.errors import UserError
 from fdlkit.graph import paths
+from fdlkit.graph.built import Built
 from fdlkit.graph.places import Places
 
 # Of what is wrong in many places, how many are listed.
@@ -28,8 +30,16 @@ class UnwritableError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Refusal:
-    """One place of a config that no code can be written for."""
+    """One place of a config that no code can be written for.
 
+    Attributes:
+      node: The node that holds it, counted as a reader meets them.
+      path: Where it is.
+      why: What it is.
+      remedy: What to do about it.
+    """
+
+    node: int
     path: paths.Path
     why: str
     remedy: str
@@ -45,6 +55,8 @@ class Refusals:
     def __init__(self, places: Places) -> None:
         self._places = places
         self._found: list[Refusal] = []
+        self._wholes: list[paths.Path] = []
+        self._ranks: dict[int, int] | None = None
 
     def add(
         self, node: int | None, key: paths.PathKey | None, error: UnwritableError
@@ -53,7 +65,21 @@ class Refusals:
         path = () if node is None else self._places.path(node)
         if key is not None:
             path = (*path, key)
-        self._found.append(Refusal(path, error.why, error.remedy))
+        if not any(path[: len(whole)] == whole for whole in self._wholes):
+            self._found.append(Refusal(self._rank(node), path, error.why, error.remedy))
+
+    def add_built(self, built: Iterable[Built]) -> None:
+        """Notes built objects; of what is inside them nothing more is told."""
+        for one in built:
+            self._wholes.append(one.path)
+            why = f"{one.what} ({one.type})"
+            self._found.append(Refusal(0, one.path, why, f"write {one.instead}"))
+
+    def _rank(self, node: int | None) -> int:
+        if self._ranks is None:
+            order = self._places.order
+            self._ranks = {number: rank for rank, number in enumerate(order)}
+        return -1 if node is None else self._ranks.get(node, len(self._ranks))
 
     def raise_if_any(self, style: str) -> None:
         """Ends the writing.
@@ -62,6 +88,7 @@ class Refusals:
           UserError: There are refusals; all of them are in it.
         """
         found = list({(one.path, one.why): one for one in self._found}.values())
+        found.sort(key=lambda one: one.node)
         if not found:
             return
         lines = [line for one in found[:_SHOWN] for line in one.lines()]

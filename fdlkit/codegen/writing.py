@@ -91,10 +91,10 @@ def _script(cfg: Any, comments: Comments, source: Source) -> str:
 def _fiddle(graph: Graph, comments: Comments, source: Source) -> str:
     program = ConfigLowering(graph, comments=comments).program()
     names = Names(main_name("fiddle", source.name))
-    of = f"`{source.target}`" if source.target else "a config"
-    parts = printed(program, names, docstring=f"A config equal to {of}.")
-    head = _docstring(f"The config {of} as Fiddle code." if source.target else
-                      "A config as Fiddle code.", source)
+    of = f"Equal to `{source.target}`." if source.target else ""
+    parts = printed(program, names, docstring=_escaped(of))
+    what = f"The config `{source.target}`" if source.target else "A config"
+    head = _docstring(f"{what} as Fiddle code.", source)
     return formatting.formatted(_module(head, parts))
 
 
@@ -106,12 +106,11 @@ def _build(graph: Graph, comments: Comments, source: Source) -> str:
     taken: frozenset[str] = frozenset()
     if lowering.needs_fresh:
         helpers, extra, taken = (fresh.SOURCE,), fresh.IMPORTED, fresh.NAMES
-    of = f"`{source.target}`" if source.target else "a config"
     names = Names("build", "build_", taken)
-    parts = printed(
-        program, names, docstring=f"Returns what {of} builds.", extra=extra
-    )
-    head = _docstring(f"What {of} builds, as plain constructor calls.", source)
+    of = f"Returns what `{source.target}` builds." if source.target else ""
+    parts = printed(program, names, docstring=_escaped(of), extra=extra)
+    what = f"`{source.target}`" if source.target else "a config"
+    head = _docstring(f"What {what} builds, as plain constructor calls.", source)
     return formatting.formatted(_module(head, parts, helpers))
 
 
@@ -126,7 +125,7 @@ def main_name(style: Style, name: str) -> str:
 def _docstring(first: str, source: Source) -> str:
     lines = [_escaped(first)]
     if source.command:
-        lines += ["", f"    {_escaped(source.command)}", ""]
+        lines += ["", "Written by", "", f"    {_escaped(source.command)}", ""]
     return '"""' + "\n".join(lines) + '"""'
 
 
@@ -135,5 +134,6 @@ def _escaped(text: str) -> str:
 
 
 def _module(head: str, parts: Printed, helpers: Sequence[str] = ()) -> str:
-    blocks = [parts.imports, *helpers, *parts.definitions, *parts.functions]
-    return "\n\n\n".join([f"{head}\n\n{blocks[0]}", *blocks[1:]]) + "\n"
+    blocks = [*helpers, *parts.definitions, *parts.functions]
+    first = f"{head}\n\n{parts.imports}" if parts.imports else head
+    return "\n\n\n".join([first, *blocks]) + "\n"
