@@ -87,7 +87,12 @@ def carry(
     for statement in sorted(reach.needed, key=lambda s: s.index):
         needed[statement.module].append(statement)
     names = identifiers_lib.choose(
-        [Definition(s.module, n) for part in needed.values() for s in part for n in s.names],
+        [
+            Definition(s.module, n)
+            for part in needed.values()
+            for s in part
+            for n in s.names
+        ],
         [*reach.externals, *externals],
         reserved=list(reserved),
     )
@@ -122,9 +127,12 @@ def _users_need(reach: Reach) -> Iterator[str]:
             continue
         module = reach.homes.module(statement.module)
         for one in reach.resolved(module, statement.node):
-            if isinstance(one.home, Definition) and not one.use.annotation:
-                if homes_lib.is_of(one.home.module, homes_lib.HOUSE):
-                    yield one.home.name
+            if (
+                isinstance(one.home, Definition)
+                and not one.use.annotation
+                and homes_lib.is_of(one.home.module, homes_lib.HOUSE)
+            ):
+                yield one.home.name
 
 
 def _module_order(starts: Iterable[str], reach: Reach) -> list[str]:

@@ -19,7 +19,17 @@ from fdlkit.codegen.carry.scopes import Use
 HOUSE = "fdlkit"
 # The rooms of the house that know no Fiddle; whatever uses another makes configs.
 PLAIN_ROOMS = frozenset(
-    {"train", "nn", "data", "sharding", "keys", "errors", "suggest", "printable", "eject"}
+    {
+        "train",
+        "nn",
+        "data",
+        "sharding",
+        "keys",
+        "errors",
+        "suggest",
+        "printable",
+        "eject",
+    }
 )
 
 
@@ -143,8 +153,7 @@ class Homes:
                 if first.name is None or not self.is_own(first.module):
                     return self._imported(imports)
                 if self._is_module(f"{first.module}.{first.name}") and not any(
-                    first.name in s.names
-                    for s in self.module(first.module).statements
+                    first.name in s.names for s in self.module(first.module).statements
                 ):
                     return OwnModule(f"{first.module}.{first.name}")
                 module, name = first.module, first.name

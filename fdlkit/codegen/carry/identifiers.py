@@ -49,9 +49,7 @@ def choose(
     """
     taken = set(reserved)
     defined: dict[Definition, str] = {}
-    in_order = sorted(
-        dict.fromkeys(definitions), key=lambda d: is_of(d.module, HOUSE)
-    )
+    in_order = sorted(dict.fromkeys(definitions), key=lambda d: is_of(d.module, HOUSE))
     for home in in_order:
         name = home.name if home.name not in taken else _other(home, taken)
         taken.add(name)

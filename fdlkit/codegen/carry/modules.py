@@ -202,10 +202,9 @@ def _kind_of(node: ast.stmt, *, is_first: bool) -> tuple[Kind, tuple[str, ...]]:
             return "definition", (name,)
         case ast.AugAssign(target=ast.Name(id=name)):
             return "definition", (name,)
-        case ast.If(test=test, body=body, orelse=[]) if (
-            ast.unparse(test).endswith("TYPE_CHECKING")
-            and all(isinstance(s, ast.Import | ast.ImportFrom) for s in body)
-        ):
+        case ast.If(test=test, body=body, orelse=[]) if ast.unparse(test).endswith(
+            "TYPE_CHECKING"
+        ) and all(isinstance(s, ast.Import | ast.ImportFrom) for s in body):
             return "import", ()
         case ast.If() | ast.Try() | ast.With() | ast.For() | ast.While():
             return "effect", tuple(dict.fromkeys(block_names(node)))

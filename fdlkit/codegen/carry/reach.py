@@ -241,9 +241,12 @@ class Reach:
     def _carry_whole(self, module: Module) -> None:
         self._whole.add(module.name)
         for statement in module.statements:
-            if statement.kind in ("definition", "effect"):
-                if not _is_main(statement.node) and not self.makes_configs(statement):
-                    self._add(statement, f"{module.name}, which looks at its own names")
+            if (
+                statement.kind in ("definition", "effect")
+                and not _is_main(statement.node)
+                and not self.makes_configs(statement)
+            ):
+                self._add(statement, f"{module.name}, which looks at its own names")
 
     def _release_methods(self) -> bool:
         """Takes up methods that have come to be called; whether there were any."""
@@ -260,7 +263,7 @@ class Reach:
 
     def _is_called(self, statement: Statement, function: Function) -> bool:
         name = function.name
-        if name in self._attributes or name.startswith("__") and name.endswith("__"):
+        if name in self._attributes or (name.startswith("__") and name.endswith("__")):
             return True
         if statement.module in self._whole:
             return not self._uses_fiddle(statement, function)

@@ -140,7 +140,9 @@ def _in_place(
         return
     # Before Python 3.12, the parts of an f-string do not know where they stand.
     start, end = module.span(around)
-    for found in re.finditer(rf"(?<![\w.]){re.escape(written)}\b", module.text[start:end]):
+    for found in re.finditer(
+        rf"(?<![\w.]){re.escape(written)}\b", module.text[start:end]
+    ):
         yield Edit(start + found.start(), start + found.end(), name)
 
 

@@ -13,7 +13,7 @@ import keyword
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from fdlkit.codegen.program import Imported
+from fdlkit.codegen.program import Imported, Local, Own
 from fdlkit.codegen.refusals import Refusals, UnwritableError
 from fdlkit.graph import paths
 from fdlkit.graph.faults import Found
@@ -45,7 +45,7 @@ class Variable:
     key: PathKey | None = None
 
 
-Part = str | Variable | Imported
+Part = str | Variable | Imported | Local | Own
 Text = tuple[Part, ...]
 
 
@@ -135,7 +135,10 @@ class Writer:
             elif variable in self._variables:
                 parameters.append((name, self._variables.pop(variable)))
         return Experiment(
-            tuple(parameters), tuple(self._in_order()), self._texts[root.node], self._wishes
+            tuple(parameters),
+            tuple(self._in_order()),
+            self._texts[root.node],
+            self._wishes,
         )
 
     def _kept_nodes(self, root: int) -> list[int]:
@@ -339,7 +342,10 @@ class Writer:
             "frozenset": ("frozenset({", "})"),
         }[kind]
         if not arguments:
-            return ({"set": "set()", "frozenset": "frozenset()"}.get(kind) or opening + closing,)
+            return (
+                {"set": "set()", "frozenset": "frozenset()"}.get(kind)
+                or opening + closing,
+            )
         parts: list[Part] = [opening]
         for position, argument in enumerate(arguments):
             parts += [", "] if position else []
@@ -364,7 +370,9 @@ class Writer:
     def _in_order(self) -> Iterator[tuple[Variable, Text]]:
         """The variables, each after those that it uses; as late as a reader likes."""
         done: set[Variable] = set()
-        todo: list[tuple[Variable, bool]] = [(v, False) for v in reversed(self._variables)]
+        todo: list[tuple[Variable, bool]] = [
+            (v, False) for v in reversed(self._variables)
+        ]
         while todo:
             variable, is_below_done = todo.pop()
             if variable in done:
@@ -383,7 +391,7 @@ class Writer:
             ]
 
     def _names_for(self, number: int, key: PathKey | None = None) -> list[str]:
-        """Names that a variable may have: its role, then with the role of its holder."""
+        """Names for a variable: its role, then with its holder's, and so on."""
         path: Path = self._places.path(number)
         called = self._graph.nodes[number].callable
         if key is not None:

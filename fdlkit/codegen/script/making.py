@@ -11,8 +11,9 @@ from typing import Any
 
 import jax
 
-from fdlkit.codegen.script import driver, proof, writing
-from fdlkit.codegen.script.writing import Origin, Script
+from fdlkit.codegen.script import driver, head, proof, writing
+from fdlkit.codegen.script.head import Origin
+from fdlkit.codegen.script.writing import Script
 from fdlkit.errors import UserError
 from fdlkit.graph.build import build
 from fdlkit.graph.snapshot import take
@@ -55,7 +56,7 @@ def proven_script(cfg: Any, origin: Origin, *, steps: int | None = None) -> str:
     if steps:
         devices = jax.devices()
         where = f"{len(devices)} {devices[0].device_kind}"
-        text = made.with_losses(own["losses"][:FEW_STEPS], where)
+        text = head.with_losses(text, own["losses"][:FEW_STEPS], where)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "script.py"
         file.write_text(text, encoding="utf-8")
@@ -67,8 +68,8 @@ def _made(cfg: Any, origin: Origin) -> tuple[Script, Trainer]:
     trainer = build(cfg)
     if not isinstance(trainer, Trainer):
         raise UserError(
-            f"{origin.target or 'the config'} builds a {type(trainer).__name__}, not an "
-            "experiment, so no script can train it",
+            f"{origin.target or 'the config'} builds a {type(trainer).__name__}, "
+            "not an experiment",
             "  --style=build and --style=fiddle write any config",
         )
     return writing.write(take(cfg), trainer, origin), trainer

@@ -66,7 +66,12 @@ def differences(own: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
         other = theirs["programs"].get(name, "")
         if text != other:
             lines = difflib.unified_diff(
-                text.splitlines(), other.splitlines(), "config", "script", lineterm="", n=0
+                text.splitlines(),
+                other.splitlines(),
+                "config",
+                "script",
+                lineterm="",
+                n=0,
             )
             return [f"the lowered {name} differs:", *_cut(list(lines))]
     if own.get("initial") != theirs.get("initial"):

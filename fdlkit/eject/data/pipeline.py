@@ -85,7 +85,8 @@ class Pipeline:
             seed = int(mixed.generate_state(1)[0])
             # The one generator whose stream NumPy promises never to change.
             bits = np.random.MT19937(np.random.SeedSequence((seed, epoch)))
-            self._orders.clear()
+            for old in [e for e in self._orders if abs(e - epoch) > 1]:
+                del self._orders[old]
             self._orders[epoch] = np.random.RandomState(bits).permutation(
                 len(self.source)
             )

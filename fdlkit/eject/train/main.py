@@ -44,7 +44,7 @@ def main(make_trainer: Callable[..., Trainer]) -> int:
             ),
         )
     except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
+        sys.stderr.write(f"error: {error}\n")
         return error.exit_code
     if result.finished:
         return 0
