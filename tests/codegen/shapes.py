@@ -232,7 +232,9 @@ def _large() -> Any:
 
 GRAPHS: dict[str, Callable[[], Any]] = {
     "config": lambda: fdl.Config(Box),
-    "nested": lambda: fdl.Config(Box, a=fdl.Config(Box, a=fdl.Config(things.Outer.Inner))),
+    "nested": lambda: fdl.Config(
+        Box, a=fdl.Config(Box, a=fdl.Config(things.Outer.Inner))
+    ),
     "partial": lambda: fdl.Partial(things.scale),
     "partial with arguments": lambda: fdl.Partial(Box, 1, c=fdl.Config(Box)),
     "list at the root": lambda: [fdl.Config(Box), 1],
@@ -319,5 +321,7 @@ REFUSED: dict[tuple[str, str], str] = {
 
 # Two such values are equal for Python only if they are one object; their descriptions
 # are compared all the same.
-ONLY_ITSELF = {f"leaf: {name}" for name in ("itemgetter", "lambda", "closure", "partial")}
+ONLY_ITSELF = {
+    f"leaf: {name}" for name in ("itemgetter", "lambda", "closure", "partial")
+}
 ONLY_ITSELF.add("leaf: lambda with names")

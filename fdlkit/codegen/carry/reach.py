@@ -75,8 +75,7 @@ class Reach:
         self._todo: list[Statement] = []
         self._pending: list[tuple[Statement, Function]] = []
         self._resolved: dict[ast.AST, list[Resolved]] = {}
-        self._config: dict[Statement, bool] = {}
-        self._because: dict[Statement, str] = {}
+        self._config: dict[Statement, str] = {}
 
     def run(
         self,
@@ -144,16 +143,14 @@ class Reach:
     def _add(self, statement: Statement, by: str) -> None:
         if statement in self.needed:
             return
-        module = self.homes.module(statement.module)
         if self.makes_configs(statement):
             raise UserError(
                 f"{by} needs {statement.name}, which makes configs or calls Fiddle",
-                f"  {module.place(statement.node)}",
+                f"  {self._config[statement]}",
                 "a standalone script has neither; split what it computes from what it "
                 "configures",
             )
         self.needed[statement] = None
-        self._because[statement] = by
         self._todo.append(statement)
         self._enter(statement.module)
 
@@ -191,23 +188,26 @@ class Reach:
 
     def makes_configs(self, statement: Statement) -> bool:
         """Whether it uses Fiddle, or a function that does."""
-        known = self._config.get(statement)
-        if known is not None:
-            return known
-        self._config[statement] = False  # for those that call each other
+        if statement not in self._config:
+            self._config[statement] = ""  # for those that call each other
+            self._config[statement] = self._use_of_fiddle(statement)
+        return bool(self._config[statement])
+
+    def _use_of_fiddle(self, statement: Statement) -> str:
+        """Where a statement, or one that it uses, uses Fiddle; empty if none does."""
         module = self.homes.module(statement.module)
-        answer = False
         for part in self._parts(statement):
             for one in self.resolved(module, part):
                 if self.homes.makes_configs(one.home):
-                    answer = True
-                elif isinstance(one.home, Definition) and not homes_lib.is_of(
+                    node = one.use.chain[-1] if one.use.chain else one.use.node
+                    return f"{module.place(node)} uses {ast.unparse(node)}"
+                if isinstance(one.home, Definition) and not homes_lib.is_of(
                     one.home.module, homes_lib.HOUSE
                 ):
-                    inner = self.homes.statements(one.home)
-                    answer = answer or any(map(self.makes_configs, inner))
-        self._config[statement] = answer
-        return answer
+                    for inner in self.homes.statements(one.home):
+                        if self.makes_configs(inner):
+                            return self._config[inner]
+        return ""
 
     def _parts(self, statement: Statement) -> Iterator[ast.AST]:
         """What is needed of a statement whatever else is."""

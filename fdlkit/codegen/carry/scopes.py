@@ -104,6 +104,8 @@ class _Walk:
         if not isinstance(at, ast.Name):
             yield from self.visit(at, around)
             return
+        if not isinstance(at.ctx, ast.Load) and not around.scopes:
+            return  # a statement's own target
         late = None
         scopes = around.scopes
         if around.in_class is not None:

@@ -43,19 +43,6 @@ def _is_jaxtyping(module: Module, node: ast.expr, reach: Reach) -> bool:
     return any(is_shape(one.home) for one in reach.resolved(module, node))
 
 
-def annotations(node: ast.AST) -> Iterator[ast.expr]:
-    """Every annotation below a node."""
-    for inner in ast.walk(node):
-        if isinstance(inner, FUNCTIONS):
-            for arg in all_arguments(inner.args):
-                if arg.annotation is not None:
-                    yield arg.annotation
-            if inner.returns is not None:
-                yield inner.returns
-        elif isinstance(inner, ast.AnnAssign):
-            yield inner.annotation
-
-
 def edits(module: Module, statement: ast.stmt, reach: Reach) -> Iterator[Edit]:
     """Arrays where shapes were, and the shapes in a comment beside or below."""
     for node in ast.walk(statement):
@@ -93,7 +80,7 @@ def _shape(node: ast.Subscript) -> str:
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     kind = ast.unparse(node.value).rpartition(".")[2]
     shape = parts[-1]
-    text = shape.value if isinstance(shape, ast.Constant) else ast.unparse(shape)
+    text = str(shape.value) if isinstance(shape, ast.Constant) else ast.unparse(shape)
     return f"{kind}[{text}]"
 
 

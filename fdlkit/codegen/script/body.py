@@ -8,7 +8,7 @@ from fdlkit.codegen.carry.carrier import Carried
 from fdlkit.codegen.carry.homes import Definition
 from fdlkit.codegen.naming import Namer
 from fdlkit.codegen.program import Definition as LocalDefinition
-from fdlkit.codegen.program import Imported, Local, Own, Use
+from fdlkit.codegen.program import Imported, Local, Own
 from fdlkit.codegen.script.experiment import Experiment, Part, Variable
 from fdlkit.codegen.script.symbols import Symbols
 
@@ -76,7 +76,7 @@ class Body:
         lines.append(f"    return {self._text(self._experiment.root)}")
         return "\n".join(lines)
 
-    def _text(self, text: Iterable[Part | Use], own: str = "") -> str:
+    def _text(self, text: Iterable[Part], own: str = "") -> str:
         written = []
         for part in text:
             match part:

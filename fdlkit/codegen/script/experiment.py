@@ -13,7 +13,7 @@ import keyword
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from fdlkit.codegen.program import Imported, Local, Own
+from fdlkit.codegen.program import Imported, Local, Own, Use
 from fdlkit.codegen.refusals import Refusals, UnwritableError
 from fdlkit.graph import paths
 from fdlkit.graph.faults import Found
@@ -45,7 +45,7 @@ class Variable:
     key: PathKey | None = None
 
 
-Part = str | Variable | Imported | Local | Own
+Part = str | Variable | Imported | Local | Own | Use
 Text = tuple[Part, ...]
 
 
@@ -79,14 +79,15 @@ class Writer:
     Args:
       graph: The config.
       leaf: Writes a leaf; raises `UnwritableError`.
+      key: Writes a key of a dict, likewise.
       is_left_out: Whether an argument of a callable is not to be passed.
     """
 
     def __init__(
         self,
         graph: Graph,
-        leaf: Callable[[Leaf], Text],
-        key: Callable[[PathKey], Text],
+        leaf: Callable[[Leaf], Sequence[Part]],
+        key: Callable[[PathKey], Sequence[Part]],
         is_left_out: Callable[[Node, Argument], bool] = lambda *_: False,
     ):
         self._graph = graph
@@ -196,7 +197,7 @@ class Writer:
 
     def _try_leaf(self, leaf: Leaf, node: int, key: PathKey) -> Text:
         try:
-            return self._leaf(leaf)
+            return tuple(self._leaf(leaf))
         except UnwritableError as error:
             self._refusals.add(node, key, error)
             return ("None",)
@@ -313,7 +314,7 @@ class Writer:
 
     def _symbol(self, node: Node) -> Text:
         assert node.callable is not None
-        return self._leaf(Leaf(node.callable))
+        return tuple(self._leaf(Leaf(node.callable)))
 
     def _call(
         self, opening: Text, number: int, node: Node, arguments: list[Argument]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 from fdlkit.codegen import formatting
@@ -13,7 +14,7 @@ from fdlkit.codegen.leaves import Leaves
 from fdlkit.codegen.program import Imported
 from fdlkit.codegen.script import head, parts, sorting, twins
 from fdlkit.codegen.script.body import FUNCTION, Body
-from fdlkit.codegen.script.experiment import Text, Writer
+from fdlkit.codegen.script.experiment import Part, Writer
 from fdlkit.codegen.script.head import Origin
 from fdlkit.codegen.script.symbols import Symbols
 from fdlkit.graph.model import Graph, Leaf, Symbol
@@ -68,7 +69,7 @@ def _write(graph: Graph, origin: Origin, chosen: twins.Chosen) -> Script:
     symbols = Symbols(homes)
     leaves = Leaves()
 
-    def leaf(one: Leaf) -> Text:
+    def leaf(one: Leaf) -> Sequence[Part]:
         held = one.value
         if isinstance(held, Symbol) and held.importable and homes.is_own(held.module):
             return (Imported(held.module, held.qualname),)  # which is carried

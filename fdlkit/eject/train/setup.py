@@ -91,6 +91,7 @@ class Setup:
 
     def lower_eval_step(self) -> Any:
         """The lowered evaluation step."""
+        assert self._trainer.eval_data is not None
         with self._around():
             return jax.jit(
                 self._eval_step,

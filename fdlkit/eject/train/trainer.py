@@ -14,12 +14,13 @@ import optax
 from etils import epath
 
 from fdlkit.data.pipeline import Pipeline
+from fdlkit.eject.train.checkpoints import Checkpoints
 from fdlkit.eject.train.metrics_file import MetricsFile
 from fdlkit.eject.train.setup import Setup
 from fdlkit.errors import RunFailedError
 from fdlkit.sharding.layout import DEFAULT_RULES, AxisRules
 from fdlkit.sharding.mesh import Mesh
-from fdlkit.train.checkpoints import CheckpointPolicy, Checkpoints
+from fdlkit.train.checkpoints import CheckpointPolicy
 from fdlkit.train.loop import Result
 from fdlkit.train.losses import CrossEntropy, Loss
 from fdlkit.train.metrics import Metric
