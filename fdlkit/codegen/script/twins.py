@@ -31,7 +31,7 @@ OPTIONAL = {("Trainer", "writers"): "it logs to metrics.jsonl alone"}
 
 # What knows one another from within: all are plain, or none is.
 _TOGETHER = (
-    frozenset({"Trainer", "Setup", "Checkpoints", "spec_tree"}),
+    frozenset({"Trainer", "Setup", "Checkpoints", "Result", "spec_tree"}),
     frozenset({"Pipeline", "BatchIterator"}),
     frozenset({"Mesh"}),
 )

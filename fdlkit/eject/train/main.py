@@ -36,16 +36,14 @@ def main(make_trainer: Callable[..., Trainer]) -> int:
     signal.signal(signal.SIGINT, heed)
     try:
         trainer = make_trainer(**{k: v for k, v in given.items() if v is not None})
-        result = trainer.train(
-            flags.workdir,
-            stop=stop,
-            progress=LineProgress(
-                stream=sys.stderr, num_train_steps=trainer.num_train_steps
-            ),
+        progress = LineProgress(
+            stream=sys.stderr, num_train_steps=trainer.num_train_steps
         )
+        result = trainer.train(flags.workdir, stop=stop, progress=progress)
     except UserError as error:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code
     if result.finished:
         return 0
+    progress.say(f"stopped at step {result.step}; the same command goes on from there")
     return 130 if stop.signal == signal.SIGINT else 75

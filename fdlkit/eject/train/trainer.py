@@ -21,7 +21,6 @@ from fdlkit.errors import RunFailedError
 from fdlkit.sharding.layout import DEFAULT_RULES, AxisRules
 from fdlkit.sharding.mesh import Mesh
 from fdlkit.train.checkpoints import CheckpointPolicy
-from fdlkit.train.loop import Result
 from fdlkit.train.losses import CrossEntropy, Loss
 from fdlkit.train.metrics import Metric
 from fdlkit.train.progress import LineProgress
@@ -29,6 +28,14 @@ from fdlkit.train.state import TrainState
 from fdlkit.train.step import REPORT, Schedule, logged
 from fdlkit.train.stop import Stop
 from fdlkit.train.trainer import mean_loss, token_inputs
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Result:
+    """How a run ended: at which step, and whether that is the last."""
+
+    step: int
+    finished: bool
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -106,17 +113,27 @@ class Trainer:
             report, began, timed = None, time.perf_counter(), step
             while step < self.num_train_steps and stop.signal is None:
                 # The devices are at work on the step before while this is read.
-                batch = jax.device_put(next(batches), setup.batch_sharding)
+                rows = next(batches, None)
+                if rows is None:
+                    raise RunFailedError(f"the training data ends after {step} batches")
+                batch = jax.device_put(rows, setup.batch_sharding)
                 jax.block_until_ready(report)
                 state, report = train_step(state, batch, None)
                 step += 1
                 if step % self.log_every == 0 or step == self.num_train_steps:
                     values = self._checked(step, report)
                     now = time.perf_counter()
-                    tell(values | {"steps_per_sec": (step - timed) / (now - began)})
+                    rate = (step - timed) / (now - began)
+                    elements = rate * values["elements"] / values["steps"]
+                    tell(
+                        {name: values[name] for name in logged(self.learning_rate)}
+                        | {"steps_per_sec": rate}
+                        | {f"{self.loss.unit}_per_sec": elements}
+                    )
                     began, timed = now, step
                 if self._evaluates_at(step):
                     tell(self._evaluate(state))
+                    began, timed = time.perf_counter(), step
                 if step % self.checkpoints.every == 0:
                     self._checked(step, report)
                     checkpoints.save(state, batches.get_state(), step=step)
@@ -128,7 +145,7 @@ class Trainer:
         return Result(step=step, finished=step >= self.num_train_steps)
 
     def _checked(self, step: int, report: jax.Array) -> dict[str, float]:
-        """What of a step's report is logged; refuses numbers that are not finite."""
+        """A step's report by name; refuses numbers that are not finite."""
         values = dict(zip(REPORT, np.asarray(report).tolist(), strict=True))
         if values["first_nonfinite"]:
             bad = step - int(values["steps"]) + int(values["first_nonfinite"])
@@ -136,7 +153,7 @@ class Trainer:
                 f"the loss or its gradient is not finite at step {bad}",
                 "what to try: a lower learning rate, a longer warm-up, clipping",
             )
-        return {name: values[name] for name in logged(self.learning_rate)}
+        return values
 
     def _evaluates_at(self, step: int) -> bool:
         """Whether the state after this step is evaluated."""
