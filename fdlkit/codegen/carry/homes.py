@@ -63,6 +63,10 @@ class External:
 Home = Definition | OwnModule | External
 
 
+# What stands where a shape was.
+ARRAY = External((Imported("jax", None, "jax"),))
+
+
 @dataclasses.dataclass(frozen=True)
 class Found:
     """Where a use leads, and how many of its attributes were spent on the way."""
@@ -213,6 +217,11 @@ class Homes:
             return False
         room = name.split(".")[1] if "." in name else ""
         return room not in PLAIN_ROOMS and not isinstance(home, OwnModule)
+
+
+def is_shape(home: Home) -> bool:
+    """Whether a name of an annotation is jaxtyping's: a shape, no type of its own."""
+    return isinstance(home, External) and home.top == "jaxtyping"
 
 
 def is_of(name: str, package: str) -> bool:

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from fdlkit.codegen.carry import homes as homes_lib
 from fdlkit.codegen.carry import modules as modules_lib
-from fdlkit.codegen.carry import shapes
 from fdlkit.codegen.carry.homes import Definition, External, Home, Homes
 from fdlkit.codegen.carry.modules import (
     FUNCTIONS,
@@ -231,8 +230,8 @@ class Reach:
         self._attributes.update(attribute_names(node))
         for one in self.resolved(module, node):
             home = one.home
-            if one.use.annotation and shapes.is_shape(home):
-                home = shapes.ARRAY  # which stands there instead
+            if one.use.annotation and homes_lib.is_shape(home):
+                home = homes_lib.ARRAY  # which stands there instead
             self._need(home, f"{statement.module}.{statement.name}")
         is_users = not homes_lib.is_of(module.name, homes_lib.HOUSE)
         if is_users and module.name not in self._whole and _looks_around(node):

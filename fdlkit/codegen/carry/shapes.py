@@ -4,24 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from fdlkit.codegen.carry.edits import Edit
-from fdlkit.codegen.carry.homes import External, Home
-from fdlkit.codegen.carry.modules import FUNCTIONS, Function, Imported, Module
+from fdlkit.codegen.carry.homes import is_shape
+from fdlkit.codegen.carry.modules import FUNCTIONS, Function, Module
+from fdlkit.codegen.carry.reach import Reach
 from fdlkit.codegen.carry.scopes import all_arguments
-
-if TYPE_CHECKING:
-    from fdlkit.codegen.carry.reach import Reach
-
-PACKAGE = "jaxtyping"
-# What stands where a shape was.
-ARRAY = External((Imported("jax", None, "jax"),))
-
-
-def is_shape(home: Home) -> bool:
-    """Whether a name of an annotation is jaxtyping's."""
-    return isinstance(home, External) and home.top == PACKAGE
 
 
 def shaped(module: Module, node: ast.AST | None, reach: Reach) -> list[ast.Subscript]:

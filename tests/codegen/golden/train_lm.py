@@ -1907,6 +1907,32 @@ class LinenModel:
         return self.module.apply(variables, rngs=dict(rngs), mutable=mutable, **inputs)
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LineProgress:
+    """A line of text a log point.
+
+    Attributes:
+      stream: Where the lines go.
+      num_train_steps: The last step, for `step 100/1000`.
+    """
+
+    stream: TextIO
+    num_train_steps: int
+
+    def say(self, text: str) -> None:
+        """Prints the line."""
+        print(text, file=self.stream, flush=True)
+
+    def update(self, step: int, values: Mapping[str, float]) -> None:
+        """Prints step and numbers."""
+        self.say(f"step {step}/{self.num_train_steps}  {format_values(values)}")
+
+
+def format_values(values: Mapping[str, float]) -> str:
+    """`loss 2.345  learning_rate 0.001`: four significant digits each."""
+    return "  ".join(f"{name} {value:.4g}" for name, value in values.items())
+
+
 Batch = Mapping[str, Any]
 Schedule = Callable[[jax.Array], jax.Array]
 
@@ -2090,6 +2116,31 @@ def make_eval_step(
     return eval_step
 
 
+class Stop:
+    """Somebody else sets it (a signal handler); the loop only reads it.
+
+    Attributes:
+      signal: The number of the signal that asked, or None.
+    """
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+
+    def request(self, signal: int) -> None:
+        """Asks the run to end after the current step, with a checkpoint."""
+        self.signal = signal
+
+
+def token_inputs() -> dict[str, str]:
+    """The inputs of a language model."""
+    return {"tokens": "batch.tokens"}
+
+
+def mean_loss() -> dict[str, Metric]:
+    """The metrics that every experiment has: its loss."""
+    return {"loss": MeanLoss()}
+
+
 class Setup:
     """The functions of a run and where their arrays live.
 
@@ -2192,57 +2243,6 @@ def abstract_batch(pipeline: Pipeline) -> Mapping[str, jax.ShapeDtypeStruct]:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class LineProgress:
-    """A line of text a log point.
-
-    Attributes:
-      stream: Where the lines go.
-      num_train_steps: The last step, for `step 100/1000`.
-    """
-
-    stream: TextIO
-    num_train_steps: int
-
-    def say(self, text: str) -> None:
-        """Prints the line."""
-        print(text, file=self.stream, flush=True)
-
-    def update(self, step: int, values: Mapping[str, float]) -> None:
-        """Prints step and numbers."""
-        self.say(f"step {step}/{self.num_train_steps}  {format_values(values)}")
-
-
-def format_values(values: Mapping[str, float]) -> str:
-    """`loss 2.345  learning_rate 0.001`: four significant digits each."""
-    return "  ".join(f"{name} {value:.4g}" for name, value in values.items())
-
-
-class Stop:
-    """Somebody else sets it (a signal handler); the loop only reads it.
-
-    Attributes:
-      signal: The number of the signal that asked, or None.
-    """
-
-    def __init__(self) -> None:
-        self.signal: int | None = None
-
-    def request(self, signal: int) -> None:
-        """Asks the run to end after the current step, with a checkpoint."""
-        self.signal = signal
-
-
-def token_inputs() -> dict[str, str]:
-    """The inputs of a language model."""
-    return {"tokens": "batch.tokens"}
-
-
-def mean_loss() -> dict[str, Metric]:
-    """The metrics that every experiment has: its loss."""
-    return {"loss": MeanLoss()}
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Result:
     """How a run ended: at which step, and whether that is the last."""
 
@@ -2325,7 +2325,10 @@ class Trainer:
             report, began, timed = None, time.perf_counter(), step
             while step < self.num_train_steps and stop.signal is None:
                 # The devices are at work on the step before while this is read.
-                batch = jax.device_put(next(batches), setup.batch_sharding)
+                rows = next(batches, None)
+                if rows is None:
+                    raise RunFailedError(f"the training data ends after {step} batches")
+                batch = jax.device_put(rows, setup.batch_sharding)
                 jax.block_until_ready(report)
                 state, report = train_step(state, batch, None)
                 step += 1
@@ -2342,6 +2345,7 @@ class Trainer:
                     began, timed = now, step
                 if self._evaluates_at(step):
                     tell(self._evaluate(state))
+                    began, timed = time.perf_counter(), step
                 if step % self.checkpoints.every == 0:
                     self._checked(step, report)
                     checkpoints.save(state, batches.get_state(), step=step)

@@ -1,4 +1,4 @@
-"""A script trains to the bits of `fdlkit train`, where there is no Fiddle and no fdlkit.
+"""A script trains to the bits of `fdlkit train`, without Fiddle and fdlkit.
 
 Each run is a process of its own, on one device or on several virtual ones.
 """
