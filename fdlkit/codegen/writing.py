@@ -57,12 +57,9 @@ def codegen(
     Raises:
       UserError: Some of the config cannot be written; all of that is listed.
     """
-    graph = cfg if isinstance(cfg, Graph) else snapshot(cfg)
     source = source or Source()
-    if style == "fiddle":
-        return _fiddle(graph, comments, source)
-    if style == "build":
-        return _build(graph, comments, source)
+    if style in ("build", "fiddle"):
+        return formatting.formatted(unformatted(cfg, style, comments, source))
     if style == "script":
         raise UserError(
             "the style 'script' is not in this version",
@@ -76,6 +73,15 @@ def codegen(
     )
 
 
+def unformatted(
+    cfg: Any, style: Style, comments: Comments = "none", source: Source | None = None
+) -> str:
+    """What `codegen` formats, for the styles `build` and `fiddle`."""
+    graph = cfg if isinstance(cfg, Graph) else snapshot(cfg)
+    write = _fiddle if style == "fiddle" else _build
+    return write(graph, comments, source or Source())
+
+
 def _fiddle(graph: Graph, comments: Comments, source: Source) -> str:
     program = ConfigLowering(graph, comments=comments).program()
     names = Names(main_name("fiddle", source.name))
@@ -83,7 +89,7 @@ def _fiddle(graph: Graph, comments: Comments, source: Source) -> str:
     parts = printed(program, names, docstring=_escaped(of))
     what = f"The config `{source.target}`" if source.target else "A config"
     head = _docstring(f"{what} as Fiddle code.", source)
-    return formatting.formatted(_module(head, parts))
+    return _module(head, parts)
 
 
 def _build(graph: Graph, comments: Comments, source: Source) -> str:
@@ -99,7 +105,7 @@ def _build(graph: Graph, comments: Comments, source: Source) -> str:
     parts = printed(program, names, docstring=_escaped(of), extra=extra)
     what = f"`{source.target}`" if source.target else "a config"
     head = _docstring(f"What {what} builds, as plain constructor calls.", source)
-    return formatting.formatted(_module(head, parts, helpers))
+    return _module(head, parts, helpers)
 
 
 def main_name(style: Style, name: str) -> str:
