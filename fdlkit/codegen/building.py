@@ -355,10 +355,10 @@ class BuildLowering(Lowering):
                 continue
             end = self._end(*at)
             below = self._behind_tags(end.value)
-            is_set = end.holder is not None and self._is_set(end)
-            if is_set and end.holder is not None and end.key is not None:
-                if isinstance(below, Leaf) or self._is_reference(below):
-                    found[end.holder, end.key] = None
+            is_plain = isinstance(below, Leaf) or self._is_reference(below)
+            if is_plain and self._is_set(end):
+                assert end.holder is not None and end.key is not None
+                found[end.holder, end.key] = None
             if self._is_reference(below) and end.holder is not None:
                 assert isinstance(below, Link)
                 todo.append((below.node, end.holder))
@@ -400,9 +400,10 @@ class BuildLowering(Lowering):
             node = self.graph.nodes[number]
             if node.kind == "arg_factory":
                 self._factories.add(number)
-            elif node.kind == "tagged_value" or not node.is_buildable:
-                if any(self._is_factory(a.value) for a in node.arguments):
-                    self._factories.add(number)
+                continue
+            is_passed_on = node.kind == "tagged_value" or not node.is_buildable
+            if is_passed_on and any(self._is_factory(a.value) for a in node.arguments):
+                self._factories.add(number)
 
     def _is_factory(self, value: Value | None) -> bool:
         return isinstance(value, Link) and value.node in self._factories

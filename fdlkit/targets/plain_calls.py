@@ -150,8 +150,8 @@ class _Reader:
                 sides = self._value(left, scope), self._value(right, scope)
                 return self._computed(node, _OPERATORS[type(op)], sides)
             case ast.UnaryOp(op=op, operand=of) if type(op) in _OPERATORS:
-                sides = (self._value(of, scope),)
-                return self._computed(node, _OPERATORS[type(op)], sides)
+                side = self._value(of, scope)
+                return self._computed(node, _OPERATORS[type(op)], (side,))
             case ast.Subscript(value=of, slice=key):
                 sides = self._value(of, scope), self._value(key, scope)
                 return self._computed(node, operator.getitem, sides)
@@ -263,7 +263,7 @@ class _Reader:
         return UserError(
             f"{tracebacks.shown_path(self._file)}:{line}: "
             f"{what} is nothing that can be read as a config",
-            "  a file that was written by fdlkit codegen --style=build is read, not run:",
+            "  what fdlkit codegen --style=build has written is read, not run:",
             "  names, numbers, containers, calls, and functions that return these",
         )
 
