@@ -167,7 +167,8 @@ def _prove(
 
     function = writing.main_name(style, loaded.function or "base")
     del steps  # of the style `script` alone
-    if out != STDOUT and not os.path.exists(out) or os.path.isfile(out):
+    is_file = os.path.isfile(out) or not os.path.exists(out)
+    if out != STDOUT and is_file:
         beside = pathlib.Path(out).expanduser()
         proof.prove(text, loaded.cfg, style=style, function=function, beside=beside)
         return

@@ -45,8 +45,6 @@ class BuildLowering(Lowering):
         self._references: dict[tuple[int, int], int] = {}
         self._reached = set(self.places.order)
         self._factories: set[int] = set()
-        # For each factory of arguments, what makes a value.
-        self._makers: dict[int, int] = {}
         # Of what stands within one argument that is made anew: by region and node.
         self._inside: dict[tuple[int, int], int] = {}
 
@@ -78,11 +76,15 @@ class BuildLowering(Lowering):
     def lower(self, number: int) -> None:
         """Puts the expression of a node."""
         node = self.graph.nodes[number]
-        if node.kind in ("reference", "tagged_value", "arg_factory"):
+        if node.kind in ("reference", "tagged_value"):
             return  # are put where they stand
         if number in self._factories and not node.is_buildable:
             return
-        if node.kind == "partial" or _is_kind_of(node, fdl.Partial):
+        if node.kind == "arg_factory":
+            if all(argument.value is None for argument in node.arguments):
+                return  # is the function itself
+            expression = self._factory(number, node)
+        elif node.kind == "partial" or _is_kind_of(node, fdl.Partial):
             expression = self._bound(number, node)
         elif node.is_buildable:
             expression = self._call(number, node)
@@ -158,15 +160,14 @@ class BuildLowering(Lowering):
         node = self.graph.nodes[number]
         if all(argument.value is None for argument in node.arguments):
             return self.symbol(node.callable, number)
-        if number not in self._makers:
-            made = self._makers[number] = self.reserve()
-            assert node.callable is not None
-            called = f"make_{naming.snake(node.callable.short)}"
-            opening, items = self._partial(number, node)
-            self.put(
-                made, Expression(opening, items, ")", called=called, is_object=True)
-            )
-        return (Use(self._makers[number]),)
+        return (Use(self.number(number)),)
+
+    def _factory(self, number: int, node: Node) -> Expression:
+        """The function of an `ArgFactory` that has arguments."""
+        assert node.callable is not None
+        called = f"make_{naming.snake(node.callable.short)}"
+        opening, items = self._partial(number, node)
+        return Expression(opening, items, ")", called=called, is_object=True)
 
     def _making(self, whole: int, key: str) -> int:
         """A function that makes a container with factories in it."""
@@ -355,10 +356,10 @@ class BuildLowering(Lowering):
                 continue
             end = self._end(*at)
             below = self._behind_tags(end.value)
-            is_set = end.holder is not None and self._is_set(end)
-            if is_set and end.holder is not None and end.key is not None:
-                if isinstance(below, Leaf) or self._is_reference(below):
-                    found[end.holder, end.key] = None
+            is_plain = isinstance(below, Leaf) or self._is_reference(below)
+            if is_plain and self._is_set(end):
+                assert end.holder is not None and end.key is not None
+                found[end.holder, end.key] = None
             if self._is_reference(below) and end.holder is not None:
                 assert isinstance(below, Link)
                 todo.append((below.node, end.holder))
@@ -400,9 +401,10 @@ class BuildLowering(Lowering):
             node = self.graph.nodes[number]
             if node.kind == "arg_factory":
                 self._factories.add(number)
-            elif node.kind == "tagged_value" or not node.is_buildable:
-                if any(self._is_factory(a.value) for a in node.arguments):
-                    self._factories.add(number)
+                continue
+            is_passed_on = node.kind == "tagged_value" or not node.is_buildable
+            if is_passed_on and any(self._is_factory(a.value) for a in node.arguments):
+                self._factories.add(number)
 
     def _is_factory(self, value: Value | None) -> bool:
         return isinstance(value, Link) and value.node in self._factories

@@ -58,7 +58,9 @@ class Carrier:
           UnwritableError: Its own cannot be had.
         """
         if not isinstance(function, types.FunctionType):
-            raise UnwritableError(f"{_called(function)}, which no import leads to", _REMEDY)
+            raise UnwritableError(
+                f"{_called(function)}, which no import leads to", _REMEDY
+            )
         if id(function) in self._open:
             raise UnwritableError(f"{_called(function)}, which calls itself", _REMEDY)
         self._open.add(id(function))
@@ -111,13 +113,14 @@ class Carrier:
         """The source of the function's file, and where in it the function is."""
         code = function.__code__
         parsed = self._parsed(code.co_filename)
-        for node in () if parsed is None else parsed[1]:
+        source, nodes = parsed or (b"", [])
+        for node in nodes:
             if _is_at(node, code) and _is_same(node, function):
                 if isinstance(node, ast.FunctionDef) and node.decorator_list:
                     raise UnwritableError(
                         f"{_called(function)}, which has a decorator", _REMEDY
                     )
-                return parsed[0], node
+                return source, node
         raise UnwritableError(
             f"{_called(function)}, whose text cannot be found", _REMEDY
         )

@@ -197,7 +197,9 @@ class _Describer:
         if type(function).__name__ == "_Invoke":
             function = function.func
             kind = "partial with fresh arguments"
-        elif getattr(function, "__qualname__", "") == "partial_with_fresh.<locals>.call":
+        elif (
+            getattr(function, "__qualname__", "") == "partial_with_fresh.<locals>.call"
+        ):
             function = inspect.getclosurevars(function).nonlocals["function"]
             kind = "partial with fresh arguments"
         else:
@@ -208,9 +210,7 @@ class _Describer:
 
     def _function(self, value: Any) -> tuple[str, list[tuple[str, Any]], bool]:
         """A function that no name leads to, by its code and by what it closes over."""
-        parts: list[tuple[str, Any]] = list(
-            code(value.__code__, value.__globals__)
-        )
+        parts: list[tuple[str, Any]] = list(code(value.__code__, value.__globals__))
         for name, cell in zip(
             value.__code__.co_freevars, value.__closure__ or (), strict=True
         ):
@@ -282,8 +282,11 @@ def _name(kind: type) -> str:
 
 def _has_state(value: Any) -> bool:
     return bool(getattr(value, "__dict__", None)) or isinstance(
-        value, types.FunctionType | types.MethodType | types.SimpleNamespace
-        | types.MappingProxyType
+        value,
+        types.FunctionType
+        | types.MethodType
+        | types.SimpleNamespace
+        | types.MappingProxyType,
     )
 
 

@@ -48,9 +48,7 @@ class Imports:
       bound: The names that the statements bind.
     """
 
-    def __init__(
-        self, wanted: Iterable[Imported], taken: Iterable[str] = ()
-    ) -> None:
+    def __init__(self, wanted: Iterable[Imported], taken: Iterable[str] = ()) -> None:
         """Settles the names of everything that is imported.
 
         Args:
@@ -118,7 +116,7 @@ class Imports:
             line, text = f"from {one.module} import {name}", one.qualname
         self._add(one, line, name, text)
 
-    def _bind_module(self, one: Imported, avoided: set[str]) -> None:
+    def _bind_module(self, one: Imported, avoided: frozenset[str]) -> None:
         """By its module, by the whole path of that, or by a name made of it all."""
         if one.qualname and (tail := self._tails.get(one.module)):
             package = one.module.rpartition(".")[0]
@@ -150,7 +148,7 @@ class Imports:
         self.bound.add(name)
 
 
-def _tails(modules: Iterable[str], avoided: set[str]) -> dict[str, str]:
+def _tails(modules: Iterable[str], avoided: frozenset[str]) -> dict[str, str]:
     """The last names of modules, where they tell them apart and mean nothing else."""
     found: dict[str, list[str]] = collections.defaultdict(list)
     for module in modules:
@@ -224,8 +222,9 @@ def _merged(lines: Iterable[str]) -> list[str]:
             found[module].add(names)
         else:
             merged.append(line)
-    for module, names in found.items():
-        merged.append(f"from {module} import {', '.join(sorted(names, key=_member))}")
+    for module, members in found.items():
+        told = ", ".join(sorted(members, key=_member))
+        merged.append(f"from {module} import {told}")
     return merged
 
 

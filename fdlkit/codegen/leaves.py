@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import collections
-import datetime
 import enum
 import functools
 import math
 import pathlib
-import re
 import sys
 import types
-import typing
-import uuid
-import zoneinfo
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fdlkit.codegen import naming, objects
+from fdlkit.codegen import naming, notations, objects
 from fdlkit.codegen.carrying import Carrier
 from fdlkit.codegen.program import Definition, Imported, Part, Text
 from fdlkit.codegen.refusals import UnwritableError
-from fdlkit.graph import module_names, names, paths, ranks
+from fdlkit.graph import module_names, names, paths
 from fdlkit.graph.model import UNKNOWN, DType, Leaf, Member, Symbol
 
 # What a value holds is written by recursion, which a person could not read deeper.
@@ -30,15 +24,11 @@ _MAX_LEVELS = 50
 # From here on Python refuses to write an int in decimal.
 _MAX_DIGITS = 4000
 
-_PRIVATE = "move it to the top level of a module, so that it can be imported"
-
 
 class Leaves:
     """Writes values; remembers their names, for as long as one program is written."""
 
-    def __init__(
-        self, carried: Mapping[tuple[str, str], str] | None = None
-    ) -> None:
+    def __init__(self, carried: Mapping[tuple[str, str], str] | None = None) -> None:
         """Begins a program.
 
         Args:
@@ -82,7 +72,9 @@ class Leaves:
             return _dtype(held)
         live = getattr(held, "live", UNKNOWN)
         if live is UNKNOWN:
-            raise UnwritableError(f"{held!r}, which was read from text", "load it first")
+            raise UnwritableError(
+                f"{held!r}, which was read from text", "load it first"
+            )
         return self.live(live)
 
     def key(self, key: paths.PathKey) -> Text:
@@ -134,15 +126,20 @@ class Leaves:
             return self.neutral(held)
         if isinstance(held, Symbol | Member | DType):
             return self.neutral(held)
-        for kinds, write in self._WRITERS:
-            if isinstance(value, kinds):
-                text = write(self, value)
-                if text is not None:
-                    return text
-        return objects.text(value, self)
+        if isinstance(value, types.FunctionType):
+            return self._carrier.text(value)
+        written = notations.text(value, self)
+        return objects.text(value, self) if written is None else written
+
+    def neutral_form(self, value: Any) -> Any:
+        """What a graph has for a value that has nothing below it."""
+        return self._names.leaf(value)
 
     def call(
-        self, called: Text, args: Iterable[Any] = (), named: dict[str, Any] | None = None
+        self,
+        called: Text,
+        args: Iterable[Any] = (),
+        named: dict[str, Any] | None = None,
     ) -> Text:
         """The text of a call with values as arguments."""
         parts: list[Part] = [*called, "("]
@@ -178,195 +175,6 @@ class Leaves:
                 parts += [*([" | "] if parts else []), *owner, f".{member.name}"]
             return tuple(parts)
         return (*owner, f"({value.value!r})")
-
-    def _items(self, opening: str, values: Iterable[Any], closing: str) -> Text:
-        parts: list[Part] = [opening]
-        for number, value in enumerate(values):
-            parts += [", "] if number else []
-            parts += self.live(value)
-        return (*parts, closing)
-
-    def _sequence(self, value: Any) -> Text | None:
-        if type(value) is list:
-            return self._items("[", value, "]")
-        if type(value) is tuple:
-            return self._items("(", value, ",)" if len(value) == 1 else ")")
-        if isinstance(value, tuple) and hasattr(value, "_fields"):
-            return self.call(self.type_name(value), (), value._asdict())
-        return None
-
-    def _set(self, value: Any) -> Text | None:
-        ordered = sorted(value, key=lambda e: ranks.rank(e, self._names.leaf))
-        if type(value) is set:
-            return self._items("{", ordered, "}") if value else ("set()",)
-        if type(value) is frozenset:
-            inside = self._items("{", ordered, "}") if value else ()
-            return ("frozenset(", *inside, ")")
-        return None
-
-    def _mapping(self, value: Any) -> Text | None:
-        parts: list[Part] = ["{"]
-        for number, (key, one) in enumerate(value.items()):
-            parts += [", "] if number else []
-            parts += [*self.live(key), ": ", *self.live(one)]
-        inside = (*parts, "}")
-        if type(value) is dict:
-            return inside
-        if type(value) is collections.OrderedDict:
-            return (Imported("collections", "OrderedDict"), "(", *inside, ")")
-        if type(value) is collections.Counter:
-            return (Imported("collections", "Counter"), "(", *inside, ")")
-        if type(value) is collections.defaultdict:
-            make = self.live(value.default_factory)
-            name = Imported("collections", "defaultdict")
-            return (name, "(", *make, ", ", *inside, ")")
-        if type(value) is types.MappingProxyType:
-            return (Imported("types", "MappingProxyType"), "(", *inside, ")")
-        return None
-
-    def _deque(self, value: Any) -> Text | None:
-        if type(value) is not collections.deque:
-            return None
-        name = (Imported("collections", "deque"),)
-        named = {} if value.maxlen is None else {"maxlen": value.maxlen}
-        return self.call(name, [list(value)], named)
-
-    def _partial(self, value: Any) -> Text | None:
-        if type(value) is not functools.partial:
-            return None
-        if not all(name.isidentifier() for name in value.keywords):
-            return None
-        name = (Imported("functools", "partial"),)
-        return self.call(name, [value.func, *value.args], value.keywords)
-
-    def _module(self, value: Any) -> Text:
-        if sys.modules.get(value.__name__) is not value:
-            raise UnwritableError(
-                f"a module {value.__name__} that no import leads to", _PRIVATE
-            )
-        return (Imported(value.__name__),)
-
-    def _path(self, value: Any) -> Text | None:
-        if type(value) is type(pathlib.Path()):
-            return self.call((Imported("pathlib", "Path"),), [str(value)])
-        if type(value).__module__.partition(".")[0] == "pathlib":
-            name = (Imported("pathlib", type(value).__name__),)
-            return self.call(name, [str(value)])
-        if type(value).__module__.startswith("etils."):
-            return self.call((Imported("etils.epath", "Path"),), [str(value)])
-        return None
-
-    def _time(self, value: Any) -> Text | None:
-        zone = getattr(value, "tzinfo", None)
-        if type(value).__module__ != "datetime":
-            return None
-        if zone is not None and type(zone).__module__ != "datetime":
-            if not isinstance(zone, zoneinfo.ZoneInfo):
-                return None
-            plain = self.live(value.replace(tzinfo=None))
-            return (*plain, ".replace(tzinfo=", *self.live(zone), ")")
-        parts: list[Part] = []
-        for piece in re.split(r"\bdatetime\.(?=[a-z])", repr(value)):
-            parts += [Imported("datetime"), f".{piece}"] if piece else []
-        return tuple(parts)
-
-    def _zone(self, value: Any) -> Text | None:
-        if value.key is None:
-            return None
-        return self.call((Imported("zoneinfo", "ZoneInfo"),), [value.key])
-
-    def _annotation(self, value: Any) -> Text | None:
-        """`list[int]`, `int | None`, `Optional[int]`, `Callable[[int], str]`."""
-        origin, args = typing.get_origin(value), typing.get_args(value)
-        if origin is None:
-            return None
-        if isinstance(value, types.UnionType):
-            return self._joined(args, " | ")
-        if type(value) is types.GenericAlias or origin is typing.Annotated:
-            head: Text = self.live(
-                typing.Annotated if origin is typing.Annotated else origin
-            )
-        elif origin is typing.Union:
-            head = (Imported("typing", "Union"),)
-        elif origin is typing.Literal:
-            head = (Imported("typing", "Literal"),)
-        else:
-            name = getattr(value, "_name", None) or getattr(origin, "__name__", "")
-            head = (Imported("typing", name),)
-            if not hasattr(typing, name):
-                head = self.live(origin)
-        if origin is collections.abc.Callable and args:
-            inside = (self._items("[", args[0], "]"), self.live(args[1]))
-            if args[0] is ...:
-                inside = (("...",), self.live(args[1]))
-            return (*head, "[", *inside[0], ", ", *inside[1], "]")
-        if origin is tuple and not args:
-            return (*head, "[()]")
-        return (*head, "[", *self._joined(args, ", "), "]")
-
-    def _joined(self, values: Iterable[Any], between: str) -> Text:
-        parts: list[Part] = []
-        for value in values:
-            parts += [between] if parts else []
-            parts += ("None",) if value is type(None) else self.live(value)
-        return tuple(parts)
-
-    def _slice(self, value: Any) -> Text:
-        ends = [value.start, value.stop]
-        return self.call(("slice",), ends if value.step is None else [*ends, value.step])
-
-    def _range(self, value: Any) -> Text:
-        if value.step != 1:
-            return self.call(("range",), [value.start, value.stop, value.step])
-        ends = [value.stop] if value.start == 0 else [value.start, value.stop]
-        return self.call(("range",), ends)
-
-    def _namespace(self, value: Any) -> Text | None:
-        if type(value) is not types.SimpleNamespace:
-            return None
-        return self.call((Imported("types", "SimpleNamespace"),), (), vars(value))
-
-    def _pattern(self, value: Any) -> Text:
-        flags = re.RegexFlag(value.flags)
-        if isinstance(value.pattern, str):
-            flags &= ~re.UNICODE  # goes without saying
-        parts: list[Part] = []
-        for flag in flags:
-            parts += [" | " if parts else ", ", Imported("re"), f".{flag.name}"]
-        return (Imported("re"), ".compile(", *self.live(value.pattern), *parts, ")")
-
-    def _uuid(self, value: Any) -> Text:
-        return self.call((Imported("uuid", "UUID"),), [str(value)])
-
-    def _ellipsis(self, value: Any) -> Text:
-        return ("..." if value is ... else "NotImplemented",)
-
-    def _function(self, value: Any) -> Text:
-        return self._carrier.text(value)
-
-    # The first that fits and does not answer None writes it.
-    _WRITERS: tuple[tuple[Any, Callable[[Leaves, Any], Text | None]], ...] = (
-        (list | tuple, _sequence),
-        (set | frozenset, _set),
-        (dict | types.MappingProxyType, _mapping),
-        (collections.deque, _deque),
-        (functools.partial, _partial),
-        (types.ModuleType, _module),
-        (pathlib.PurePath, _path),
-        (
-            datetime.date | datetime.time | datetime.timedelta | datetime.timezone,
-            _time,
-        ),
-        (zoneinfo.ZoneInfo, _zone),
-        (slice, _slice),
-        (range, _range),
-        (types.SimpleNamespace, _namespace),
-        (re.Pattern, _pattern),
-        (uuid.UUID, _uuid),
-        (types.EllipsisType | types.NotImplementedType, _ellipsis),
-        (types.FunctionType, _function),
-        (object, _annotation),
-    )
 
 
 def _int(value: int) -> str:

@@ -219,16 +219,21 @@ class Lowering:
         last = max((key for key in given if type(key) is int), default=None)
         if last is None or node.callable is None:
             return []
-        seen = list(fiddle_signatures.get_signature(node.callable.live).parameters.values())
+        seen = list(
+            fiddle_signatures.get_signature(node.callable.live).parameters.values()
+        )
         starts = [i for i, p in enumerate(seen) if p.kind is p.VAR_POSITIONAL]
         start = starts[0] if starts else len(seen)
         found = []
         for index, parameter in enumerate(seen[:start]):
             if parameter.kind is parameter.POSITIONAL_ONLY and index in given:
                 found.append(given[index])
-            elif start in given and parameter.name in given:
-                if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
-                    found.append(given[parameter.name])
+            elif (
+                start in given
+                and parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+                and parameter.name in given
+            ):
+                found.append(given[parameter.name])
         return found + [given[i] for i in range(start, last + 1) if i in given]
 
     def note(self, argument: Argument, node: Node) -> str:

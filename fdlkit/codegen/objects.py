@@ -1,4 +1,4 @@
-"""Instances of classes as the calls that make them: arrays, dataclasses, what pickles."""
+"""Instances of classes as calls that make them: arrays, dataclasses, what pickles."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import dataclasses
 import inspect
 import math
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fdlkit.codegen.program import Imported, Text
 from fdlkit.codegen.refusals import UnwritableError
+from fdlkit.codegen.writes import Leaves
 from fdlkit.graph import built, names, reprs
-
-if TYPE_CHECKING:
-    from fdlkit.codegen.leaves import Leaves
 
 
 def text(value: Any, leaves: Leaves) -> Text:
@@ -68,9 +66,7 @@ def _numpy(value: Any, leaves: Leaves) -> Text | None:
     return _array("numpy", elements, value, kind, leaves)
 
 
-def _array(
-    module: str, elements: Any, value: Any, kind: Text, leaves: Leaves
-) -> Text:
+def _array(module: str, elements: Any, value: Any, kind: Text, leaves: Leaves) -> Text:
     if math.prod(value.shape) == 0 and value.ndim != 1:
         zeros = Imported(module, "zeros")
         return (zeros, "(", *leaves.live(tuple(value.shape)), ", dtype=", *kind, ")")

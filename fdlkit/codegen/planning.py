@@ -226,9 +226,7 @@ class _Planner:
             else:
                 below = sum(found[one] - 1 for one in own)
                 found[number] = 2 + below + len(expression.items)
-            found[number] += sum(
-                found[one] for one in own if one in self._variables
-            )
+            found[number] += sum(found[one] for one in own if one in self._variables)
         return found
 
     def _choose_parts(

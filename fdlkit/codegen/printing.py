@@ -116,7 +116,9 @@ class _Printer:
     def functions(self, docstring: str) -> tuple[str, ...]:
         """The text of each function that is not inside another one."""
         return tuple(
-            "\n".join(self._function(function, docstring if not function.number else ""))
+            "\n".join(
+                self._function(function, docstring if not function.number else "")
+            )
             for function in self._as_read()
         )
 
@@ -174,7 +176,9 @@ class _Printer:
         wishes = [naming.of_role(role, expression.called) for role in roles[:3]]
         called = naming.snake(expression.called)
         wishes += [called] if len(called) > 1 else []
-        wishes += [f"{wishes[0]}_{called}"] if roles and called not in wishes[:1] else []
+        wishes += (
+            [f"{wishes[0]}_{called}"] if roles and called not in wishes[:1] else []
+        )
         return wishes or ["value"]
 
     def _function(self, function: Function, docstring: str) -> list[str]:
@@ -205,8 +209,11 @@ class _Printer:
     def _first_plain(self, variables: Sequence[int]) -> list[int]:
         """Numbers and the like first, as a person would put them."""
         return sorted(
-            variables, key=lambda n: not planning.is_plain(self._expressions[n])
-            or not self._expressions[n].name
+            variables,
+            key=lambda n: (
+                not planning.is_plain(self._expressions[n])
+                or not self._expressions[n].name
+            ),
         )
 
     def _statement(self, number: int) -> list[str]:

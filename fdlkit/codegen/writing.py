@@ -58,13 +58,10 @@ def codegen(
       UserError: Some of the config cannot be written; all of that is listed.
     """
     source = source or Source()
+    if style in ("build", "fiddle"):
+        return formatting.formatted(unformatted(cfg, style, comments, source))
     if style == "script":
         return _script(cfg, comments, source)
-    graph = cfg if isinstance(cfg, Graph) else snapshot(cfg)
-    if style == "fiddle":
-        return _fiddle(graph, comments, source)
-    if style == "build":
-        return _build(graph, comments, source)
     hint = suggest.hint(style, STYLES)
     raise UserError(
         f"there is no style '{style}'",
@@ -88,6 +85,15 @@ def _script(cfg: Any, comments: Comments, source: Source) -> str:
     return making.script(cfg, origin)
 
 
+def unformatted(
+    cfg: Any, style: Style, comments: Comments = "none", source: Source | None = None
+) -> str:
+    """What `codegen` formats, for the styles `build` and `fiddle`."""
+    graph = cfg if isinstance(cfg, Graph) else snapshot(cfg)
+    write = _fiddle if style == "fiddle" else _build
+    return write(graph, comments, source or Source())
+
+
 def _fiddle(graph: Graph, comments: Comments, source: Source) -> str:
     program = ConfigLowering(graph, comments=comments).program()
     names = Names(main_name("fiddle", source.name))
@@ -95,7 +101,7 @@ def _fiddle(graph: Graph, comments: Comments, source: Source) -> str:
     parts = printed(program, names, docstring=_escaped(of))
     what = f"The config `{source.target}`" if source.target else "A config"
     head = _docstring(f"{what} as Fiddle code.", source)
-    return formatting.formatted(_module(head, parts))
+    return _module(head, parts)
 
 
 def _build(graph: Graph, comments: Comments, source: Source) -> str:
@@ -111,7 +117,7 @@ def _build(graph: Graph, comments: Comments, source: Source) -> str:
     parts = printed(program, names, docstring=_escaped(of), extra=extra)
     what = f"`{source.target}`" if source.target else "a config"
     head = _docstring(f"What {what} builds, as plain constructor calls.", source)
-    return formatting.formatted(_module(head, parts, helpers))
+    return _module(head, parts, helpers)
 
 
 def main_name(style: Style, name: str) -> str:

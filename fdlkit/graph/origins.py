@@ -97,6 +97,12 @@ def written_by(
     return history.custom_location(lambda: location)
 
 
+def written_at(file: str, line: int) -> contextlib.AbstractContextManager[object]:
+    """Everything set within is recorded as written by a line of a file."""
+    location = _CausedLocation(file, line, None)
+    return history.custom_location(lambda: location)
+
+
 def written_by_lines(
     cause: Cause | None = None,
 ) -> contextlib.AbstractContextManager[object]:

@@ -77,7 +77,7 @@ LEAVES: dict[str, Any] = {
     "ellipsis": [..., NotImplemented],
     "module": [jnp, math, things],
     "types": [list[int], dict[str, int], int | None, tuple[int, ...]],
-    "typing": [typing.Optional[int], typing.Any, typing.Callable[[int], str]],  # noqa: UP006, UP007, UP045
+    "typing": [typing.Optional[int], typing.Any, typing.Callable[[int], str]],  # noqa: UP045
     "partial": functools.partial(things.scale, by=3.0),
     "value dataclass": Axes(data=2, names=("a",), inner=Axes()),
     "partition spec": [P("data", None), P(("a", "b")), P()],
@@ -225,9 +225,12 @@ def _large() -> Any:
         return fdl.Config(Box, a=fdl.Config(Box, a=n, b="some text"), b=[n] * 30)
 
     return fdl.Config(
-        dict, encoder=fdl.Config(Box, a=[block(n) for n in range(9)]), size=ref("n"), n=4,
+        dict,
+        encoder=fdl.Config(Box, a=[block(n) for n in range(9)]),
+        size=ref("n"),
+        n=4,
         decoder=fdl.Config(Box, a=[block(n) for n in range(9)], b=ref("n") * 2),
-    )  # fmt: skip
+    )
 
 
 GRAPHS: dict[str, Callable[[], Any]] = {
@@ -299,7 +302,7 @@ SHAPES: dict[str, Callable[[], Any]] = {
     **GRAPHS,
 }
 
-# What is refused, and a word of the reason; the other style is right where it is not here.
+# What is refused, and a word of the reason; where a style is not here, it is right.
 REFUSED: dict[tuple[str, str], str] = {
     ("built module", "build"): "fdl.Config(",
     ("built module", "fiddle"): "fdl.Config(",
