@@ -67,7 +67,8 @@ def run(parsed: Parsed) -> int:
 
     loaded = load_overridden(target, parsed)
     if style == "script":
-        output.write(_script(loaded, parsed, target, steps), None if out == STDOUT else out)
+        text = _script(loaded, parsed, target, steps)
+        output.write(text, None if out == STDOUT else out)
         return 0
     text = _text(loaded, parsed, target)
     if parsed.values["verify"] != "false":
@@ -130,14 +131,10 @@ def _script(
     loaded: LoadedTarget, parsed: Parsed, target: str, steps: int | None
 ) -> str:
     """The proven text of the style `script`."""
-    if parsed.values["comments"] != "none":
-        raise UserError(
-            f"--comments={parsed.values['comments']} is for the styles build and fiddle",
-            "  a script is read by people who have no config",
-        )
     with only_the_answer():
         from fdlkit.codegen.script import making
 
+        making.refuse_comments(parsed.values["comments"])
         origin = making.origin_of(
             target, _command(parsed, target), loaded.module, loaded.function
         )

@@ -74,11 +74,7 @@ def _script(cfg: Any, comments: Comments, source: Source) -> str:
     # JAX and the training wing are loaded for this style alone.
     from fdlkit.codegen.script import making
 
-    if comments != "none":
-        raise UserError(
-            f"--comments={comments} is for the styles build and fiddle",
-            "  a script is read by people who have no config",
-        )
+    making.refuse_comments(comments)
     if isinstance(cfg, Graph):
         raise UserError("a script is made of a config, not of a graph")
     origin = making.origin_of(source.target, source.command, None, source.name)

@@ -34,6 +34,8 @@ _CHANGING = frozenset(
         *("jax", "flax", "optax", "chex", "numpy"),
     }
 )
+# What a module knows of its own place.
+_PLACES = frozenset({"__file__", "__path__", "__spec__", "__package__"})
 _BUILTIN_DECORATORS = frozenset({"property", "staticmethod", "classmethod"})
 # What looks at a module's names while it runs, so that no name can be left out.
 _LOOKS_AROUND = frozenset({"globals", "vars", "exec", "eval", "__import__", "dir"})
@@ -187,6 +189,8 @@ class Reach:
 
     def makes_configs(self, statement: Statement) -> bool:
         """Whether it uses Fiddle, or a function that does."""
+        if homes_lib.is_of(statement.module, homes_lib.HOUSE):
+            return False  # the plain rooms know no Fiddle
         if statement not in self._config:
             self._config[statement] = ""  # for those that call each other
             self._config[statement] = self._use_of_fiddle(statement)
@@ -228,6 +232,7 @@ class Reach:
 
     def _follow(self, module: Module, statement: Statement, node: ast.AST) -> None:
         self._attributes.update(attribute_names(node))
+        _refuse_places(module, statement, node)
         for one in self.resolved(module, node):
             home = one.home
             if one.use.annotation and homes_lib.is_shape(home):
@@ -278,6 +283,17 @@ class Reach:
         return any(
             self.homes.makes_configs(r.home) for r in self.resolved(module, function)
         )
+
+
+def _refuse_places(module: Module, statement: Statement, node: ast.AST) -> None:
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name) and inner.id in _PLACES:
+            raise UserError(
+                f"{module.name}.{statement.name or 'a statement'} uses {inner.id}, which "
+                "means another file in a script",
+                f"  {module.place(inner)}",
+                "take the path as an argument, and write it in the config",
+            )
 
 
 def class_parts(node: ast.ClassDef) -> Iterator[ast.AST]:

@@ -75,6 +75,19 @@ def _made(cfg: Any, origin: Origin) -> tuple[Script, Trainer]:
     return writing.write(take(cfg), trainer, origin), trainer
 
 
+def refuse_comments(comments: str) -> None:
+    """Refuses what the other styles can say of each value.
+
+    Raises:
+      UserError: Comments are wanted.
+    """
+    if comments != "none":
+        raise UserError(
+            f"--comments={comments} is for the styles build and fiddle",
+            "  a script is read by people who have no config",
+        )
+
+
 def origin_of(
     target: str, command: str, module: types.ModuleType | None, function: str
 ) -> Origin:

@@ -10,6 +10,8 @@ from fdlkit.codegen.carry.modules import Imported as Import
 from fdlkit.codegen.program import Imported
 from fdlkit.errors import UserError
 
+# What `import jax` leads to, and is written out by those who use JAX.
+_REACHED = ("jax.nn", "jax.lax", "jax.random", "jax.tree", "jax.sharding")
 _ALIASES = {"jax.numpy": "jnp", "numpy": "np", "flax.linen": "nn"}
 
 
@@ -37,6 +39,9 @@ class Symbols:
         if one.module in _ALIASES:
             whole = Import(one.module, None, _ALIASES[one.module])
             return External((whole,)), one.qualname
+        if one.module in _REACHED:
+            whole = Import("jax", None, "jax")
+            return External((whole,)), f"{one.module[4:]}.{one.qualname}".rstrip(".")
         if not one.qualname:
             return External(
                 (Import(one.module, None, one.module.partition(".")[0]),)

@@ -458,6 +458,11 @@ def test_shapes_in_annotations_become_comments(carried):
     assert modules == {"dataclasses", "jax", "numpy"}
 
 
+def test_a_module_that_asks_where_it_lies_is_refused(carried):
+    with pytest.raises(UserError, match="uses __file__, which means another file"):
+        carried({"mine": "HERE = __file__\ndef root():\n    return HERE\n"})
+
+
 def test_what_has_no_source_is_refused(carried, tmp_path):
     with pytest.raises(UserError, match="uses the module helpers itself"):
         carried(
