@@ -289,8 +289,8 @@ def _refuse_places(module: Module, statement: Statement, node: ast.AST) -> None:
     for inner in ast.walk(node):
         if isinstance(inner, ast.Name) and inner.id in _PLACES:
             raise UserError(
-                f"{module.name}.{statement.name or 'a statement'} uses {inner.id}, which "
-                "means another file in a script",
+                f"{module.name}.{statement.name or 'a statement'} uses {inner.id}, "
+                "which means another file in a script",
                 f"  {module.place(inner)}",
                 "take the path as an argument, and write it in the config",
             )
