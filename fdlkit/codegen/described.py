@@ -165,9 +165,10 @@ class _Describer:
             if isinstance(value, collections.deque):
                 more = [(".maxlen", value.maxlen), *more]
             return name, [*more, *_numbered(value)], False
-        for atom in (int, float, complex, str, bytes):
-            if isinstance(value, atom):
-                return name, [(" value", atom(value)), *more], not more
+        for atom in _ATOMS:
+            if isinstance(value, atom):  # of a user's subclass of it
+                write: Any = atom.__repr__
+                return name, [(" value", _Said(write(value))), *more], not more
         if isinstance(value, tuple):
             fields = getattr(kind, "_fields", None)
             if fields is not None:

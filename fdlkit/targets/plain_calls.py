@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import fiddle as fdl
+from fiddle import daglish
 
 from fdlkit import tracebacks
 from fdlkit.errors import UserError
@@ -190,6 +191,11 @@ class _Reader:
             raise self._refused(
                 node, f"`{_short(node)}` computes with what is not made yet"
             )
+        return self._called(node, compute, sides)
+
+    def _called(
+        self, node: ast.expr, compute: Callable[..., Any], sides: tuple[Any, ...]
+    ) -> Any:
         try:
             return compute(*sides)
         except Exception as error:
@@ -221,6 +227,8 @@ class _Reader:
         self, node: ast.Call, called: Any, args: list[Any], kwargs: dict[str, Any]
     ) -> Any:
         """A value that is no part of a config, such as an array."""
+        if _is_named_tuple(called):
+            return self._called(node, functools.partial(called, **kwargs), tuple(args))
         if called is dict or any(map(_holds_node, (*args, *kwargs.values()))):
             return self._node(node, fdl.Config, [called, *args], kwargs)
         return self._computed(node, functools.partial(called, **kwargs), tuple(args))
@@ -280,7 +288,13 @@ class _Reader:
         )
 
 
+def _is_named_tuple(called: Any) -> bool:
+    return isinstance(called, type) and daglish.is_namedtuple_subclass(called)
+
+
 def _makes_values(called: Any) -> bool:
+    if _is_named_tuple(called):
+        return True
     module = getattr(called, "__module__", None)
     package = module.partition(".")[0] if isinstance(module, str) else "builtins"
     name = getattr(called, "__name__", "")
