@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fdlkit import flags as flags
+    from fdlkit.codegen.writing import codegen as codegen
     from fdlkit.diff.applying import apply as apply
     from fdlkit.diff.compare import diff as diff
     from fdlkit.graph.build import build as build
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "apply": "fdlkit.diff.applying",
     "build": "fdlkit.graph.build",
+    "codegen": "fdlkit.codegen.writing",
     "diff": "fdlkit.diff.compare",
     "display": "fdlkit.view.notebook",
     "dumps": "fdlkit.serialize.writing",
@@ -49,6 +51,7 @@ _MODULES = ("flags",)
 __all__ = [
     "apply",
     "build",
+    "codegen",
     "diff",
     "display",
     "dumps",

@@ -26,7 +26,7 @@ STDOUT = "-"
 
 def flags() -> VerbFlags:
     """The flags of the verb."""
-    flags = VerbFlags("codegen", "[TARGET]")
+    flags = VerbFlags("codegen", "TARGET --out=FILE")
     flags.string("out", None, "the file to write; - is stdout", metavar="FILE")
     flags.choice(
         "style",
@@ -56,7 +56,7 @@ def run(parsed: Parsed) -> int:
     if out is None:
         raise UserError(
             "fdlkit codegen needs a file to write",
-            f"  {flags().usage()} --out=FILE.py",
+            f"  {flags().usage()}",
             "  --out=- writes to stdout",
         )
     steps = _steps(parsed.values["verify"], style)

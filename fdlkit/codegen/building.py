@@ -103,7 +103,7 @@ class BuildLowering(Lowering):
         assert node.callable is not None
         given = [a for a in node.arguments if a.value is not None]
         items = self.call_items(number, given, self._value)
-        called, short = self.symbol(node.callable, number), node.callable.short
+        called, short = self._callee(number, node), node.callable.short
         if node.callable.name.endswith("dict_config._kwargs_to_dict"):
             called, short = ("dict",), "dict"
         return Expression(
@@ -116,6 +116,12 @@ class BuildLowering(Lowering):
             is_part=bool(items),
             note=self.node_note(node),
         )
+
+    def _callee(self, number: int, node: Node) -> Text:
+        """What a node calls, so that brackets can follow."""
+        called = self.symbol(node.callable, number)
+        is_name = node.callable is None or node.callable.importable
+        return called if is_name else ("(", *called, ")")
 
     def _bound(self, number: int, node: Node) -> Expression:
         """A `functools.partial`, as which a `Partial` is built."""
@@ -201,7 +207,9 @@ class BuildLowering(Lowering):
         if self._is_maker(below.node) and (region, below.node) not in self._inside:
             node = self.graph.nodes[below.node]
             called = "" if node.callable is None else node.callable.short
-            text = (*self._maker(below.node), "()")
+            text = ("(", *self._maker(below.node), ")()")
+            if node.callable is None or node.callable.importable:
+                text = (*self._maker(below.node), "()")
             made = Expression(text, called=called, is_object=True)
             self._put_inside(region, below.node, made)
         return (Use(self._inside[region, below.node]),)

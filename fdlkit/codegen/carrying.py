@@ -281,15 +281,39 @@ def _is_same(node: _Node, function: types.FunctionType) -> bool:
     outer = ast.parse("def outer(): pass").body[0]
     assert isinstance(outer, ast.FunctionDef)
     outer.args.args = [ast.arg(name) for name in code.co_freevars]
-    outer.body = [
-        ast.Expr(node) if isinstance(node, ast.Lambda) else node  # is not changed
-    ]
+    outer.body = [_bare(node)]
     tree = ast.fix_missing_locations(ast.Module([outer], []))
     try:
         made = compile(tree, code.co_filename, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError):
         return False
-    return any(_does_the_same(one, function) for one in _codes(made))
+    (whole,) = _inside(made)
+    return any(_does_the_same(one, function) for one in _inside(whole))
+
+
+def _inside(code: types.CodeType) -> list[types.CodeType]:
+    """The functions directly inside another one."""
+    return [one for one in code.co_consts if isinstance(one, types.CodeType)]
+
+
+def _bare(node: _Node) -> ast.stmt:
+    """The function without what is evaluated around it; the node is not changed."""
+    old = node.args
+    arguments = ast.arguments(
+        posonlyargs=[ast.arg(one.arg) for one in old.posonlyargs],
+        args=[ast.arg(one.arg) for one in old.args],
+        vararg=old.vararg and ast.arg(old.vararg.arg),
+        kwonlyargs=[ast.arg(one.arg) for one in old.kwonlyargs],
+        kw_defaults=[None] * len(old.kwonlyargs),
+        kwarg=old.kwarg and ast.arg(old.kwarg.arg),
+        defaults=[],
+    )
+    if isinstance(node, ast.Lambda):
+        return ast.Expr(ast.Lambda(arguments, node.body))
+    made = ast.parse("def bare(): pass").body[0]
+    assert isinstance(made, ast.FunctionDef)
+    made.name, made.args, made.body = node.name, arguments, node.body
+    return made
 
 
 def _does_the_same(one: types.CodeType, function: types.FunctionType) -> bool:

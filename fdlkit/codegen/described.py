@@ -159,19 +159,26 @@ class _Describer:
         """Kind and parts of an object, and whether equal ones are as good as one."""
         kind = type(value)
         name = _name(kind)
-        if kind in (list, collections.deque):
-            more = [] if kind is list else [(".maxlen", value.maxlen)]
+        # An instance of a user's subclass of a container may have attributes besides.
+        more = self._attributes(value) if getattr(value, "__dict__", None) else []
+        if isinstance(value, list | collections.deque):
+            if isinstance(value, collections.deque):
+                more = [(".maxlen", value.maxlen), *more]
             return name, [*more, *_numbered(value)], False
+        for atom in _ATOMS:
+            if isinstance(value, atom):  # of a user's subclass of it
+                write: Any = atom.__repr__
+                return name, [(" value", _Said(write(value))), *more], not more
         if isinstance(value, tuple):
             fields = getattr(kind, "_fields", None)
             if fields is not None:
                 labels = [f".{field}" for field in fields]
                 return name, list(zip(labels, value, strict=False)), True
             return name, _numbered(value), True
-        if kind in (set, frozenset):
-            return name, _numbered(_sorted(value)), kind is frozenset
+        if isinstance(value, set | frozenset):
+            return name, [*more, *_numbered(_sorted(value))], kind is frozenset
         if isinstance(value, dict):
-            pairs = []
+            pairs: list[tuple[str, Any]] = [*more]
             for number, (key, held) in enumerate(value.items()):
                 pairs += [(f" key {number}", key), (f"[{_short(key)}]", held)]
             if isinstance(value, collections.defaultdict):
@@ -440,11 +447,14 @@ def run(asked: dict[str, Any]) -> dict[str, Any]:
         module = importlib.util.module_from_spec(spec)
         sys.modules["generated"] = module
         spec.loader.exec_module(module)
-        made = getattr(module, asked["function"])()
-        if asked["config"]:
-            plain = importlib.import_module("fdlkit.codegen.proof").plain_config
-            made = plain(made)
-        return {"made": describe(made)}
+        function = getattr(module, asked["function"])
+        if not asked["config"]:
+            return {"made": describe(function())}
+        origins = importlib.import_module("fdlkit.graph.origins")
+        plain = importlib.import_module("fdlkit.codegen.proof").plain_config
+        with origins.written_by_lines():
+            made = function()
+        return {"made": describe(plain(made))}
     except Exception as error:  # noqa: BLE001 - told to whoever asked
         frames = traceback.extract_tb(error.__traceback__)
         lines = [f.lineno for f in frames if f.filename == asked["file"]]

@@ -188,8 +188,8 @@ def _origin(one: Imported) -> tuple[str, str]:
 
 def _is_whole(one: Imported) -> bool:
     """Whether it is written `optax.adamw`, `jax.nn.relu`, and not `adamw`."""
-    if "." not in one.module:
-        return True
+    if "." not in one.module:  # of a user's own module the names are imported
+        return not one.qualname or _section(one.module) < _OWN
     top = one.module.partition(".")[0]
     return top in _WHOLE and _is_reached(one.module)
 
@@ -243,13 +243,17 @@ def _order(line: str) -> tuple[bool, str, str]:
     return line.startswith("from "), _module_of(line).lower(), line
 
 
+# The section of a user's own modules.
+_OWN = 2
+
+
 def _section(module: str) -> int:
     top = module.partition(".")[0]
     if top in sys.stdlib_module_names:
         return 0
     if top == "fdlkit":
-        return 2
+        return _OWN
     loaded = sys.modules.get(top)
     where = [getattr(loaded, "__file__", None) or "", *getattr(loaded, "__path__", [])]
     is_installed = any("site-packages" in w or "dist-packages" in w for w in where)
-    return 1 if is_installed else 2
+    return 1 if is_installed else _OWN

@@ -40,6 +40,8 @@ def _named(what: str, value: Any) -> str:
 
 def _short(value: Any) -> str:
     told = reprs.text(value)
+    if " at 0x" in told:  # where it is in memory tells nobody anything
+        return "an object"
     return told if len(told) <= 60 else f"{told[:59]}…"
 
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import fiddle as fdl
+from fiddle import daglish
 
 from fdlkit import tracebacks
 from fdlkit.errors import UserError
@@ -70,7 +71,8 @@ def read(module: types.ModuleType, file: str, tree: ast.Module) -> Any:
     try:
         return reader.call(FUNCTION, [], {})
     except RecursionError as error:
-        raise UserError(f"{file} is nested too deeply to be read") from error
+        shown = tracebacks.shown_path(file)
+        raise UserError(f"{shown} is nested too deeply to be read") from error
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,7 +105,9 @@ class _Reader:
         taken = [argument.arg for argument in node.args.args]
         given = dict(zip(taken, args, strict=False)) | kwargs
         if set(given) != set(taken) or len(args) > len(taken):
-            raise self._refused(node, f"{name} is given other arguments than it takes")
+            raise self._refused(
+                node, f"{name}() is given other arguments than it takes"
+            )
         return self._body(node, dict(given))
 
     def _body(self, node: ast.FunctionDef, scope: dict[str, Any]) -> Any:
@@ -120,8 +124,10 @@ class _Reader:
                 case ast.Return(value=ast.expr() as value):
                     return self._value(value, scope)
                 case _:
-                    raise self._refused(statement, "a statement")
-        raise self._refused(node, f"{node.name} without a return")
+                    raise self._refused(
+                        statement, "is neither `name = value` nor a return"
+                    )
+        raise self._refused(node, f"{node.name}() returns nothing")
 
     def _value(self, node: ast.expr, scope: Mapping[str, Any]) -> Any:
         match node:
@@ -157,7 +163,9 @@ class _Reader:
                 return self._computed(node, operator.getitem, sides)
             case ast.Lambda():
                 return self._lambda(node, scope)
-        raise self._refused(node, f"`{_short(node)}`")
+        raise self._refused(
+            node, f"`{_short(node)}` is no name, number, container or call"
+        )
 
     def _named(self, node: ast.expr, name: str, scope: Mapping[str, Any]) -> Any:
         if name in scope:
@@ -166,25 +174,32 @@ class _Reader:
             return getattr(self._module, name)
         if hasattr(builtins, name):
             return getattr(builtins, name)
-        raise self._refused(node, f"`{name}`, which means nothing there,")
+        raise self._refused(node, f"`{name}` is not defined")
 
     def _attribute(self, node: ast.expr, of: Any, name: str) -> Any:
         if isinstance(of, fdl.Buildable):
-            raise self._refused(node, f"`{_short(node)}`, of what is not made yet,")
+            raise self._refused(node, f"`{_short(node)}` is of what is not made yet")
         try:
             return getattr(of, name)
         except AttributeError as error:
-            raise self._refused(node, f"`{_short(node)}`: {error};") from error
+            raise self._refused(node, f"`{_short(node)}`: {error}") from error
 
     def _computed(
         self, node: ast.expr, compute: Callable[..., Any], sides: tuple[Any, ...]
     ) -> Any:
         if any(isinstance(side, fdl.Buildable) for side in sides):
-            raise self._refused(node, f"`{_short(node)}`, with what is not made yet,")
+            raise self._refused(
+                node, f"`{_short(node)}` computes with what is not made yet"
+            )
+        return self._called(node, compute, sides)
+
+    def _called(
+        self, node: ast.expr, compute: Callable[..., Any], sides: tuple[Any, ...]
+    ) -> Any:
         try:
             return compute(*sides)
         except Exception as error:
-            what = f"`{_short(node)}`: {type(error).__name__}: {error};"
+            what = f"`{_short(node)}`: {type(error).__name__}: {error}"
             raise self._refused(node, what) from error
 
     def _call(self, node: ast.Call, scope: Mapping[str, Any]) -> Any:
@@ -212,6 +227,8 @@ class _Reader:
         self, node: ast.Call, called: Any, args: list[Any], kwargs: dict[str, Any]
     ) -> Any:
         """A value that is no part of a config, such as an array."""
+        if _is_named_tuple(called):
+            return self._called(node, functools.partial(called, **kwargs), tuple(args))
         if called is dict or any(map(_holds_node, (*args, *kwargs.values()))):
             return self._node(node, fdl.Config, [called, *args], kwargs)
         return self._computed(node, functools.partial(called, **kwargs), tuple(args))
@@ -229,13 +246,15 @@ class _Reader:
             with origins.written_at(self._file, node.lineno):
                 return kind(*made, **named)
         except (TypeError, AttributeError, ValueError) as error:
-            raise self._refused(node, f"`{_short(node)}`: {error};") from error
+            raise self._refused(node, f"`{_short(node)}`: {error}") from error
 
     def _argument(self, node: ast.expr, value: Any) -> Any:
         if isinstance(value, _Anew):
             return self._anew(node, value.value)
         if isinstance(value, _Maker):
-            raise self._refused(node, f"{value.function.name}, outside of {_FRESH},")
+            raise self._refused(
+                node, f"only {_FRESH} takes a function such as {value.function.name}"
+            )
         return value
 
     def _anew(self, node: ast.expr, make: Any) -> Any:
@@ -249,26 +268,33 @@ class _Reader:
             finally:
                 self._is_making = before
         if isinstance(make, fdl.Buildable) or not callable(make):
-            raise self._refused(node, "what is made anew by something uncallable")
+            raise self._refused(node, f"{_FRESH} takes a function")
         return fdl.ArgFactory(make)
 
     def _lambda(self, node: ast.Lambda, scope: Mapping[str, Any]) -> Any:
         if any(isinstance(n, ast.Name) and n.id in scope for n in ast.walk(node)):
-            raise self._refused(node, "a lambda that uses a variable")
+            raise self._refused(
+                node, "a lambda uses a variable of the function around it"
+            )
         code = compile(ast.Expression(node), self._file, "eval", dont_inherit=True)
         return eval(code, vars(self._module))
 
     def _refused(self, node: ast.AST, what: str) -> UserError:
         line = getattr(node, "lineno", 0)
         return UserError(
-            f"{tracebacks.shown_path(self._file)}:{line}: "
-            f"{what} is nothing that can be read as a config",
-            "  what fdlkit codegen --style=build has written is read, not run:",
+            f"{tracebacks.shown_path(self._file)}:{line}: {what}",
+            "  what fdlkit codegen --style=build wrote is read as a config, not run:",
             "  names, numbers, containers, calls, and functions that return these",
         )
 
 
+def _is_named_tuple(called: Any) -> bool:
+    return isinstance(called, type) and daglish.is_namedtuple_subclass(called)
+
+
 def _makes_values(called: Any) -> bool:
+    if _is_named_tuple(called):
+        return True
     module = getattr(called, "__module__", None)
     package = module.partition(".")[0] if isinstance(module, str) else "builtins"
     name = getattr(called, "__name__", "")

@@ -25,6 +25,7 @@ ROOMS = ("graph", "overrides", "serialize", "targets", "view", "cli")
 # Where no command line leads, and which test sees what is said there instead.
 SEEN_ELSEWHERE = {
     "cli.main:_version": "where fdlkit is not installed, only there",
+    "cli.codegen:only_experiment": "tests/cli/test_codegen.py, where there is none",
     "cli.show:run": "tests/cli/test_show.py, on a terminal",
     "graph.faults:Faults.at_root": "tests/graph/test_scale.py, of a root that refers",
     "overrides.explain:explain": "tests/overrides/test_explain.py; the verb takes `**`",

@@ -265,6 +265,8 @@ GRAPHS: dict[str, Callable[[], Any]] = {
     ),
     "named tuple of nodes": _named_tuple_of_nodes,
     "default factory": lambda: fdl.Config(things.Factory),
+    "lambda that is called": lambda: fdl.Config(lambda x: [x], fdl.Config(Box)),
+    "lambda that makes": lambda: fdl.Partial(Box, [fdl.ArgFactory(lambda: [1])]),
     "nnx": _nnx,
     "flax and optax": _model,
     "large": _large,
@@ -327,4 +329,4 @@ REFUSED: dict[tuple[str, str], str] = {
 ONLY_ITSELF = {
     f"leaf: {name}" for name in ("itemgetter", "lambda", "closure", "partial")
 }
-ONLY_ITSELF.add("leaf: lambda with names")
+ONLY_ITSELF |= {"leaf: lambda with names", "lambda that is called", "lambda that makes"}

@@ -17,6 +17,14 @@ from tests.codegen.things import Box, Pair, make_scaler
 ONE, OTHER = [1], [1]
 
 
+class Number(int):
+    pass
+
+
+class Names(list):
+    pass
+
+
 def schedule(peak):
     return optax.warmup_cosine_decay_schedule(0.0, peak, 10, 100)
 
@@ -39,6 +47,9 @@ SAME = {
 
 DIFFERENT = {
     "types": ([1], [1.0]),
+    "numbers of a type of their own": (Number(1), Number(2)),
+    "lists of a type of their own": (Names("a"), Names("b")),
+    "sets": ({1}, {2}),
     "zeros": (0.0, -0.0),
     "sharing": ([ONE, ONE], [ONE, OTHER]),
     "sharing the other way": ([ONE, OTHER], [ONE, ONE]),
