@@ -2472,7 +2472,7 @@ def main(make_trainer: Callable[..., Trainer]) -> int:
     given = {"num_train_steps": flags.steps, "seed": flags.seed}
     stop = Stop()
 
-    def heed(number: int, frame: object) -> None:
+    def heed(number: int, _: object) -> None:
         stop.request(number)
         signal.signal(number, signal.SIG_DFL)  # a second one ends it at once
 
