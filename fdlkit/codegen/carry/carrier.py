@@ -86,16 +86,18 @@ def carry(
     needed: dict[str, list[Statement]] = {name: [] for name in order}
     for statement in sorted(reach.needed, key=lambda s: s.index):
         needed[statement.module].append(statement)
-    names = identifiers_lib.choose(
-        [
-            Definition(s.module, n)
-            for part in needed.values()
-            for s in part
-            for n in s.names
-        ],
-        [*reach.externals, *externals],
-        reserved=list(reserved),
-    )
+    definitions = [
+        Definition(s.module, name)
+        for part in needed.values()
+        for s in part
+        for name in s.names
+    ]
+    imported = [*reach.externals, *externals]
+    taken = list(reserved)
+    names = identifiers_lib.choose(definitions, imported, reserved=taken)
+    if any(splice.is_wrapped_anew(s, names) for s in reach.needed):
+        imported.append(External((splice.INSPECT,)))
+        names = identifiers_lib.choose(definitions, imported, reserved=taken)
     sections = [
         _section(name, statements, reach, names)
         for name, statements in needed.items()

@@ -15,9 +15,17 @@ from fdlkit.codegen.carry import shapes
 from fdlkit.codegen.carry.edits import Edit
 from fdlkit.codegen.carry.homes import Definition, External
 from fdlkit.codegen.carry.identifiers import Identifiers
-from fdlkit.codegen.carry.modules import FUNCTIONS, Module, Statement
+from fdlkit.codegen.carry.modules import (
+    FUNCTIONS,
+    Imported,
+    Module,
+    Statement,
+)
 from fdlkit.codegen.carry.reach import Reach, Resolved
 from fdlkit.errors import UserError
+
+# What finds the function inside its decorators.
+INSPECT = Imported("inspect", None, "inspect")
 
 
 def text_of(statement: Statement, reach: Reach, identifiers: Identifiers) -> str:
@@ -196,6 +204,16 @@ def _renamed_definition(
                 yield Edit(*module.span(inner), name)
 
 
+def is_wrapped_anew(statement: Statement, identifiers: Identifiers) -> bool:
+    """Whether it is a decorated function with another name: JAX asks the inner one."""
+    name = identifiers.definitions.get(Definition(statement.module, statement.name))
+    return (
+        isinstance(statement.node, FUNCTIONS)
+        and bool(statement.node.decorator_list)
+        and name not in (None, statement.name)
+    )
+
+
 def _restored_name(statement: Statement, identifiers: Identifiers) -> str:
     """Flax's parameter paths and what JAX compiles hold the names of the original."""
     home = Definition(statement.module, statement.name)
@@ -203,5 +221,6 @@ def _restored_name(statement: Statement, identifiers: Identifiers) -> str:
     node = statement.node
     if name == statement.name or not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
         return ""
-    old = statement.name
-    return f'\n\n\n{name}.__name__ = {name}.__qualname__ = "{old}"'
+    if is_wrapped_anew(statement, identifiers):
+        name = f"{identifiers.imports[INSPECT]}.unwrap({name})"
+    return f'\n\n\n{name}.__name__ = {name}.__qualname__ = "{statement.name}"'

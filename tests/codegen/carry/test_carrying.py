@@ -355,6 +355,34 @@ def test_of_two_definitions_of_one_name_one_has_another_and_its_own_back(carried
     assert (one, two, mine.name()) == (1, 2, "Layer")
 
 
+def test_a_compiled_function_keeps_its_name_in_the_program(carried):
+    found = carried(
+        {
+            "mine": """
+            import jax
+            import other
+
+            def helper(x):
+                return x
+
+            def root(x):
+                return helper(other.helper(x))
+            """,
+            "other": """
+            import jax
+
+            @jax.jit
+            def helper(x):
+                return x * 2
+            """,
+        }
+    )
+    import jax
+
+    program = jax.jit(ran(found)["root"]).lower(1.0).as_text()
+    assert "call @helper(" in program
+
+
 def test_an_import_makes_way_for_a_definition_of_its_name(carried):
     found = carried(
         {
