@@ -1455,8 +1455,7 @@ class StdlibCorpus:
         if not files:
             raise UserError(
                 f"this Python has no standard library sources in {root}",
-                "  use a Python that has them, or "
-                "fdlkit.data.TextFiles('texts/**/*.txt')",
+                "  use a Python that has them, or TextFiles('texts/**/*.txt')",
             )
         return _read(files, self.split, self.eval_fraction)
 
