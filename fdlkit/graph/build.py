@@ -79,6 +79,19 @@ def build(config: Any) -> Any:
         return builder.build(order)
 
 
+def refuse_unbuildable(graph: Graph, places: Places) -> None:
+    """Finds all that would keep a config from being built, and calls nothing.
+
+    Raises:
+      UserError: As `build`, before it builds.
+    """
+    refuse_traps(graph, places)
+    _refuse_missing(graph, places)
+    has_references = any(graph.nodes[n].kind == "reference" for n in places.order)
+    if has_references and isinstance(graph.root, Link):
+        _Rehearsal(graph, places).order(graph.root.node)
+
+
 class _Rehearsal(Resolver):
     """Resolves every reference and calls nothing, so that faults come first."""
 

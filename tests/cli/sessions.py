@@ -224,12 +224,70 @@ class Made:
 
 def factory():
     return fdl.Config(Made)
+class Elsewhere:
+    "Is another thing in every program."
+    def __init__(self):
+        self.is_here = "fdlkit.cli.codegen" in __import__("sys").modules
+
+def elsewhere():
+    return fdl.Config(dict, a=fdl.Config(Elsewhere))
+
+def unwritable():
+    class Local: pass
+    return fdl.Config(dict, a=object(), b=[fdl.Config(Local)], c=Layer(4).__eq__)
 """
+
+CALLS = '''
+"""Written by fdlkit codegen --style=build."""
+import dataclasses
+from trouble import Layer
+
+@dataclasses.dataclass
+class Fresh:
+    make: object
+
+def build():
+    width = 4
+    %s
+
+def build_part(width):
+    width += 1
+    return Layer(width)
+
+def build_nothing():
+    "Returns nothing."
+
+def build_again():
+    return build_again()
+'''
+
 
 FILES: dict[str, str | bytes] = {
     "lm.py": SMALL,
     "shop.py": SHOP,
     "trouble.py": TROUBLE,
+    **{
+        f"calls/{name}.py": CALLS % line
+        for name, line in {
+            "loop": "while width: width = 0",
+            "unknown": "return nothing(1)",
+            "argument": "return build_part()",
+            "assigned": "return build_part(width)",
+            "attribute": "return Layer(width).features",
+            "missing": "return Layer.featurs",
+            "starred": "return [*width]",
+            "part": "return build_nothing()",
+            "endless": "return build_again()",
+            "adding": "return Layer(width) + 1",
+            "zero": "return Layer(width // 0)",
+            "closing": "return Layer(width, inner=lambda: width)",
+            "anew": "return dict(a=Fresh(3))",
+            "outside": "def make(): return 3\n    return dict(a=make)",
+            "misfit": "return Layer(width, fetures=1)",
+        }.items()
+    },
+    "experiments/one.py": "def base(): return 1\n",
+    "experiments/two.py": "def base() -> Config[Trainer]:\n    'The second.'\n",
     "empty.py": "x = 1\n",
     "raises.py": "x = 1\ny = x / 0\n",
     "odd_syntax.py": "def base():\n    return (1,\n",
@@ -587,6 +645,28 @@ SESSIONS: dict[str, list[str]] = {
         "check lm.py:T --topology=v4:0x4",
         "check --explain=CF999",
         "check lm.py",
+    ],
+    "cli/codegen": [
+        "codegen lm.py:T",
+        "codegen --out=x.py",
+        "codegen lm.py:T --out=x.py",
+        "codegen lm.py:T --out=x.py --style=fidle",
+        "codegen lm.py:T --out=x.py --verify=maybe",
+        "codegen lm.py:T --out=x.py --style=build --verify=steps:3",
+        "codegen lm.py:T --out=no/such/folder/x.py --style=build",
+        "codegen trouble.py:unwritable --out=x.py --style=fiddle",
+        "codegen trouble.py:unwritable --out=x.py --style=build",
+        "codegen trouble.py:unset --out=x.py --style=build",
+        "codegen trouble.py:circle --out=x.py --style=build",
+        "codegen trouble.py:elsewhere --out=x.py --style=build",
+    ],
+    "targets/plain_calls": [
+        f"show calls/{name}.py:build"
+        for name in (
+            *("loop", "unknown", "argument", "assigned", "attribute", "missing"),
+            *("starred", "part", "endless", "adding", "zero", "closing", "anew"),
+            *("outside", "misfit"),
+        )
     ],
     "overrides/explain": [
         "explain",
