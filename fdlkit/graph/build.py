@@ -22,12 +22,14 @@ from fdlkit.graph.missing import refuse_missing
 from fdlkit.graph.model import (
     UNKNOWN,
     Argument,
+    Graph,
     Leaf,
     Link,
     Node,
     Origin,
     Symbol,
 )
+from fdlkit.graph.places import Places
 from fdlkit.graph.references import spell
 from fdlkit.graph.resolve import Resolver, Where
 from fdlkit.graph.snapshot import Taken, take
@@ -86,7 +88,7 @@ def refuse_unbuildable(graph: Graph, places: Places) -> None:
       UserError: As `build`, before it builds.
     """
     refuse_traps(graph, places)
-    _refuse_missing(graph, places)
+    refuse_missing(graph, places)
     has_references = any(graph.nodes[n].kind == "reference" for n in places.order)
     if has_references and isinstance(graph.root, Link):
         _Rehearsal(graph, places).order(graph.root.node)

@@ -11,10 +11,7 @@ import jax
 from fdlkit.errors import UserError
 from fdlkit.graph.build import build
 from fdlkit.run.decay import Decay, weight_decay
-from fdlkit.run.effects import smallest_mesh
 from fdlkit.sharding.layout import tree_path
-from fdlkit.train.models import as_model
-from fdlkit.train.setup import using
 from fdlkit.train.trainer import Trainer
 
 
@@ -63,12 +60,8 @@ def variables_of(trainer: Trainer) -> tuple[Variable, ...]:
     Raises:
       UserError: Its parts do not fit together.
     """
-    setup = trainer.setup_on(smallest_mesh(trainer))
-    model = as_model(trainer.model)
-    with using(setup.mesh, setup.rules):
-        boxed = dict(
-            jax.eval_shape(model.init, jax.random.key(trainer.seed), setup.inputs)
-        )
+    setup = trainer.setup_on(trainer.mesh.abstract())
+    boxed = dict(setup.shapes.variables)
     decays = weight_decay(
         trainer.optimizer,
         setup.state.params,
