@@ -95,18 +95,6 @@ class Reader:
         return self._found[key]
 
 
-class NoReader(Reader):
-    """Reads nothing, for those who do not ask who wrote a value."""
-
-    def origin(self, node: fdl.Buildable, key: str | int) -> Origin | None:
-        """None."""
-        return None
-
-    def made(self, node: fdl.Buildable) -> Origin | None:
-        """None."""
-        return None
-
-
 def written_by(
     who: str, number: int = 0, text: str = ""
 ) -> contextlib.AbstractContextManager[object]:
