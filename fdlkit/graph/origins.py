@@ -102,22 +102,6 @@ class Reader:
         return self._found[key]
 
 
-class NoReader(Reader):
-    """Reads nothing, for those who do not ask who wrote a value."""
-
-    def origin(self, node: fdl.Buildable, key: str | int) -> Origin | None:
-        """None."""
-        return None
-
-    def made(self, node: fdl.Buildable) -> Origin | None:
-        """None."""
-        return None
-
-    def swapped(self, node: fdl.Buildable) -> Origin | None:
-        """None."""
-        return None
-
-
 def birth(node: fdl.Buildable) -> int | None:
     """A number that a node has in common with its copies alone; None if unknown.
 

@@ -85,7 +85,7 @@ def snapshot(config: Any, *, history: bool = True) -> Graph:
 
 def take(config: Any, *, history: bool = True) -> Taken:
     """The same, with the values that the nodes were taken of."""
-    camera = _Camera(origins.Reader() if history else origins.NoReader())
+    camera = _Camera(origins.Reader() if history else None)
     with garbage.waiting():
         root = camera.value(config)
     return Taken(Graph(tuple(camera.nodes), root), tuple(camera.originals))
@@ -112,7 +112,7 @@ _Parts = tuple[Kind, Collection[PathKey], Collection[Any]]
 
 
 class _Camera:
-    def __init__(self, reader: origins.Reader) -> None:
+    def __init__(self, reader: origins.Reader | None) -> None:
         self._table = Table()
         self.originals: list[Any] = []
         self._names = names.Names()
@@ -162,7 +162,9 @@ class _Camera:
     def _form(self, value: Any) -> Value:
         known = self._done.get(id(value))
         if known is None:
-            known = self._done[id(value)] = Leaf(self._names.leaf(value))
+            is_plain = type(value) in walk.ATOMS
+            known = Leaf(value if is_plain else self._names.leaf(value))
+            self._done[id(value)] = known
             self._kept.append(value)
         return known
 
@@ -220,7 +222,8 @@ class _Camera:
     def _buildable(self, value: fdl.Buildable, parts: _Parts) -> Node:
         kind, keys, values = parts
         own = self._names.symbol(type(value)) if kind == "buildable" else None
-        made, swapped = self._origins.made(value), self._origins.swapped(value)
+        made = self._origins.made(value) if self._origins else None
+        swapped = self._origins.swapped(value) if self._origins else None
         called = fdl.get_callable(value)
         if kind == "reference":
             given = tuple(map(Argument, keys, map(self._form, values)))
@@ -249,7 +252,7 @@ class _Camera:
         if tags and any(tags.values()):
             return None
         arguments = list(blank.shown)
-        form, at, origin = self._form, blank.at, self._origins.origin
+        form, at, reader = self._form, blank.at, self._origins
         key: Any  # of an argument, so no `Key`
         for key, child in zip(parts[1], parts[2], strict=True):
             place = at.get(key)
@@ -264,7 +267,7 @@ class _Camera:
                 unset.required,
                 (),
                 unset.annotation,
-                origin(node, key),
+                reader.origin(node, key) if reader else None,
             )
         return arguments
 
@@ -298,6 +301,7 @@ class _Camera:
         values: dict[PathKey, Any],
         key: Any,  # the node's own, an argument's, so no `Key`
     ) -> Argument:
+        reader = self._origins
         tags = fiddle_internals.argument_tags(node).get(key, ())
         if key not in values and not tags:
             return unset
@@ -312,5 +316,5 @@ class _Camera:
             unset.required,
             tuple(symbols),
             unset.annotation,
-            self._origins.origin(node, key) if key in values else None,
+            reader.origin(node, key) if reader and key in values else None,
         )

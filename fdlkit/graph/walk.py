@@ -18,7 +18,7 @@ from fdlkit.graph import fiddle_internals, paths
 from fdlkit.graph.paths import PathKey
 
 # Values of these types have no children; asked first because most values are such.
-_ATOMS = frozenset({bool, int, float, complex, str, bytes, type(None)})
+ATOMS = frozenset({bool, int, float, complex, str, bytes, type(None)})
 
 
 def is_leaf(value: object) -> bool:
@@ -28,7 +28,7 @@ def is_leaf(value: object) -> bool:
 
 def is_leaf_type(kind: type) -> bool:
     """Whether nothing lies below values of this very type."""
-    if kind in _ATOMS:
+    if kind in ATOMS:
         return True
     if issubclass(kind, fdl.Buildable) or kind is collections.OrderedDict:
         return False
@@ -38,7 +38,7 @@ def is_leaf_type(kind: type) -> bool:
 def children(value: Any) -> list[tuple[PathKey, Any]]:
     """Key and value of everything directly below; arguments in signature order."""
     kind = type(value)
-    if kind in _ATOMS:
+    if kind in ATOMS:
         return []
     if isinstance(value, fdl.Buildable):
         return list(fiddle_internals.ordered_arguments(value).items())

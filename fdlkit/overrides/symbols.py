@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import inspect
 import itertools
+import os
 import re
 import sys
 import types
@@ -174,11 +175,26 @@ def _with_a_colon(text: str) -> str | None:
             near = suggest.nearest(parts[end], public_names(loaded), n=1)
             if near:
                 return f"{module}:{'.'.join([*near, *parts[end + 1 :]])}"
+        elif _is_in_a_package(parts[:end]):
+            return f"{module}:{'.'.join(parts[end:])}"
     try:
         there = importlib.util.find_spec(parts[0]) is not None
     except (ImportError, ValueError):
         return None
     return f"{'.'.join(parts[:-1])}:{parts[-1]}" if there else None
+
+
+def _is_in_a_package(parts: list[str]) -> bool:
+    """Whether a module that is not loaded stands in a package that is."""
+    for end in range(len(parts) - 1, 0, -1):
+        package = sys.modules.get(".".join(parts[:end]))
+        for folder in getattr(package, "__path__", ()):
+            below = os.path.join(folder, *parts[end:])
+            if os.path.isfile(f"{below}.py"):
+                return True
+            if os.path.isfile(os.path.join(below, "__init__.py")):
+                return True
+    return False
 
 
 def _walk(found: Any, names: list[str], text: str, end: int, kind: str) -> Any:
