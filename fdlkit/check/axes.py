@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-import copy
-import dataclasses
-from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from fdlkit.check import batches, jaxprs, layouts, meshes, module_paths, trace
-from fdlkit.check.layouts import (
-    BadNames,
-    Dropped,
-    Indivisible,
-    NamedArray,
-    UnknownName,
-)
+from fdlkit.check import arrays, batches, jaxprs, layouts, meshes, trace, unused
 from fdlkit.check.watching import BadConstraintError
-from fdlkit.graph import paths
-from fdlkit.graph.paths import Path
-from fdlkit.sharding.layout import AxisRules
 from fdlkit.sharding.mesh import MESH_AXES
 
 if TYPE_CHECKING:
     from fdlkit.check.findings import Finding
     from fdlkit.check.subject import Subject
-
-# Flax drops later rules for a mesh axis that the batch has, and that is the idea of
-# fully sharded data parallelism: the dim is whole where it is computed with.
-_GIVES_WAY_TO = "batch"
 
 
 def find(subject: Subject) -> Iterator[Finding]:
@@ -42,17 +26,19 @@ def find(subject: Subject) -> Iterator[Finding]:
     mesh = dict(subject.mesh.shape)
     _, rules = layouts.rule_faults(subject.trainer.rules, MESH_AXES)
     traced = subject.trace
-    arrays = [] if traced.shapes is None else trace.parameters(traced.shapes)
+    parameters = [] if traced.shapes is None else trace.parameters(traced.shapes)
     constrained = list(traced.watch.constraints)
-    yield from _arrays(subject, arrays, constrained, rules, mesh)
+    yield from arrays.find(subject, parameters, constrained, rules, mesh)
     for failure in traced.watch.failures:
         if isinstance(failure.error, BadConstraintError):
-            yield _bad_names(subject, failure.error.array, str(failure.error))
+            yield arrays.bad_names(subject, failure.error.array, str(failure.error))
     if traced.step is not None:
         raw = dict.fromkeys(jaxprs.constraints(traced.step))
-        yield from _uneven_constraints(subject, list(raw), constrained, rules, mesh)
+        yield from arrays.uneven_constraints(
+            subject, list(raw), constrained, rules, mesh
+        )
         by_hand = {axis for _, cut in raw for axes in cut for axis in axes}
-        yield from _unused(subject, arrays, constrained, rules, by_hand)
+        yield from unused.find(subject, parameters, constrained, rules, by_hand)
 
 
 def _mesh(subject: Subject) -> Iterator[Finding]:
@@ -106,295 +92,3 @@ def _rules(subject: Subject) -> Iterator[Finding]:
             meant=fault.meant,
             nearest=() if fault.kind != "unknown" else MESH_AXES,
         )
-
-
-@dataclasses.dataclass
-class _Causes:
-    """Faults by what causes them, each with the arrays that have it."""
-
-    uneven: dict[tuple[Path, int, int], list[tuple[NamedArray, Indivisible]]]
-    unknown: dict[str, list[tuple[NamedArray, UnknownName]]]
-    dropped: dict[tuple[str, str, tuple[str, ...]], list[tuple[NamedArray, Dropped]]]
-
-
-def _arrays(
-    subject: Subject,
-    parameters: Sequence[NamedArray],
-    activations: Sequence[NamedArray],
-    rules: AxisRules,
-    mesh: layouts.MeshShape,
-) -> Iterator[Finding]:
-    """What is wrong with arrays; what has one cause in several is told once."""
-    causes = _Causes({}, {}, {})
-    for array in parameters:
-        for fault in layouts.faults(array, rules, mesh):
-            if isinstance(fault, BadNames):
-                yield _bad_names(subject, array, fault.text)
-            else:
-                _sort(subject, causes, array, fault)
-    of_parameters = copy.deepcopy(causes)
-    for array in activations:
-        for fault in layouts.faults(array, rules, mesh):
-            is_batchs = isinstance(fault, Indivisible) and fault.name == "batch"
-            gives_way = isinstance(fault, Dropped) and fault.taken_by == _GIVES_WAY_TO
-            # Told by the batch itself; and meant.
-            if not (is_batchs or gives_way or isinstance(fault, BadNames)):
-                _sort(subject, causes, array, fault)
-    for key, uneven in causes.uneven.items():
-        own = of_parameters.uneven.get(key)
-        yield _indivisible(
-            subject, key[0], own or uneven, mesh, are_parameters=own is not None
-        )
-    for name, unknown in causes.unknown.items():
-        code = "AX007" if name in of_parameters.unknown else "AX008"
-        yield _unknown(subject, code, unknown)
-    for cause, dropped in causes.dropped.items():
-        yield _dropped(subject, of_parameters.dropped.get(cause, dropped), mesh)
-
-
-def _sort(
-    subject: Subject,
-    causes: _Causes,
-    array: NamedArray,
-    fault: Indivisible | UnknownName | Dropped,
-) -> None:
-    """Puts a fault beside others of the same cause; of a path the first one alone."""
-    if isinstance(fault, Indivisible):
-        place = _argument(subject, array, fault)
-        key = (place, fault.size, fault.parts)
-        _add(causes.uneven.setdefault(key, []), array, fault)
-    elif isinstance(fault, UnknownName):
-        _add(causes.unknown.setdefault(fault.name, []), array, fault)
-    else:
-        cause = (fault.name, fault.taken_by, fault.axes)
-        _add(causes.dropped.setdefault(cause, []), array, fault)
-
-
-def _add(same: list[tuple[NamedArray, Any]], array: NamedArray, fault: Any) -> None:
-    if array.path not in [other.path for other, _ in same]:
-        same.append((array, fault))
-
-
-def _argument(subject: Subject, array: NamedArray, fault: Indivisible) -> Path:
-    """The argument to change, or the node that makes the array."""
-    place = module_paths.argument_of_size(
-        subject, array.module, name=fault.name, size=fault.size
-    )
-    if place is None and fault.name == "time":
-        place = batches.time_of(subject, fault.size)
-    return place or module_paths.place_of(subject, array.module)
-
-
-def _dropped(
-    subject: Subject,
-    found: Sequence[tuple[NamedArray, Dropped]],
-    mesh: layouts.MeshShape,
-) -> Finding:
-    array, fault = found[0]
-    return subject.finding(
-        "AX010",
-        module_paths.place_of(subject, array.module),
-        "\n".join(
-            [
-                f"{array.path} {list(array.shape)}: its {fault.name} is not cut over "
-                f"{' and '.join(fault.axes)}, which its {fault.taken_by} has already",
-                *_others(found),
-            ]
-        ),
-        fix=f"give {fault.name} or {fault.taken_by} another mesh axis in rules, or "
-        f"say ({fault.name!r}, None)",
-        subject=array.path,
-        numbers={axis: mesh[axis] for axis in fault.axes},
-    )
-
-
-def _others(found: Sequence[tuple[NamedArray, Any]]) -> list[str]:
-    """The arrays that have the fault of the first one too."""
-    return [f"so is {array.path} {list(array.shape)}" for array, _ in found[1:]]
-
-
-def _bad_names(subject: Subject, array: NamedArray, text: str) -> Finding:
-    return subject.finding(
-        "AX009",
-        module_paths.place_of(subject, array.module),
-        f"{array.path}: {text}",
-        fix="give each dim one logical name, or None",
-        subject=array.path,
-        numbers={"names": len(array.names or ()), "dims": len(array.shape)},
-    )
-
-
-def _unknown(
-    subject: Subject, code: str, found: Sequence[tuple[NamedArray, UnknownName]]
-) -> Finding:
-    assert subject.trainer is not None
-    array, fault = found[0]
-    _, rules = layouts.rule_faults(subject.trainer.rules, MESH_AXES)
-    known = sorted({logical for logical, _ in rules})
-    return subject.finding(
-        code,
-        "rules",
-        "\n".join(
-            [
-                f"{array.path} {list(array.shape)}: no rule for its logical axis "
-                f"{fault.name!r}",
-                *_others(found),
-            ]
-        ),
-        fix=f"use one of these names; or add ({fault.name!r}, None) to rules to keep "
-        "the dim whole",
-        subject=array.path,
-        meant=fault.meant,
-        nearest=tuple(known),
-    )
-
-
-def _indivisible(
-    subject: Subject,
-    place: Path,
-    found: Sequence[tuple[NamedArray, Indivisible]],
-    mesh: layouts.MeshShape,
-    *,
-    are_parameters: bool,
-) -> Finding:
-    """One size that does not come out even, in one array or in several."""
-    array, fault = found[0]
-    name = fault.name or f"dim {fault.dim}"
-    cut = " * ".join(f"{axis}={mesh[axis]}" for axis in fault.axes if mesh[axis] > 1)
-    waste = f"{100 * fault.waste:+.0f} % of {name}"
-    what, price = array.path, f"padding it to {fault.padded} would cost {waste}"
-    if not are_parameters:
-        what = f"an activation of {array.path}"
-        price = f"XLA pads it to {fault.padded}, {waste}, without a word"
-    others = [
-        f"so is {other.path} {list(other.shape)} ({its.name or f'dim {its.dim}'})"
-        for other, its in found[1:]
-    ]
-    is_argument = place != module_paths.place_of(subject, array.module)
-    argument = paths.format(place) if is_argument else name
-    return subject.finding(
-        "AX003" if are_parameters else "AX004",
-        place,
-        "\n".join(
-            [
-                f"{what} {list(array.shape)}: its {name} {fault.size} is not a "
-                f"multiple of {fault.parts} (mesh {cut}); {price}",
-                *others,
-            ]
-        ),
-        fix=f"{argument}={' or '.join(map(str, fault.sizes))}, or a mesh that cuts "
-        f"{name} in {' or '.join(map(str, fault.cuts))}",
-        subject=array.path,
-        numbers={
-            "size": fault.size,
-            "parts": fault.parts,
-            "padded": fault.padded,
-            "waste_percent": round(100 * fault.waste, 1),
-        },
-        nearest=fault.sizes,
-    )
-
-
-def _uneven_constraints(
-    subject: Subject,
-    raw: Sequence[tuple[tuple[int, ...], tuple[tuple[str, ...], ...]]],
-    named: Sequence[NamedArray],
-    rules: AxisRules,
-    mesh: layouts.MeshShape,
-) -> Iterator[Finding]:
-    """Constraints by mesh axes (`jax.lax.with_sharding_constraint`) that are uneven.
-
-    Those by logical names are in the program too, and told by their names.
-    """
-    told = {
-        (array.shape, layouts.dim_axes(array, rules))
-        for array in named
-        if not layouts.bad_names(array.names or (), array.shape)
-    }
-    for shape, cut in raw:
-        padded = (*cut, *[()] * (len(shape) - len(cut)))
-        if (shape, padded) in told:
-            continue
-        for dim, (size, axes) in enumerate(zip(shape, padded, strict=True)):
-            parts = layouts.parts_of(axes, mesh)
-            if size % parts:
-                array = NamedArray("the model", shape, None, ())
-                fault = Indivisible(dim, None, size, parts, axes)
-                yield _indivisible(
-                    subject,
-                    module_paths.MODEL,
-                    [(array, fault)],
-                    mesh,
-                    are_parameters=False,
-                )
-
-
-def _unused(
-    subject: Subject,
-    parameters: Sequence[NamedArray],
-    activations: Sequence[NamedArray],
-    rules: AxisRules,
-    by_hand: Collection[str],
-) -> Iterator[Finding]:
-    """Mesh axes of more than one device that cut nothing, or stacked layers alone."""
-    assert subject.mesh is not None
-    cuts_parameters = _axes_used(parameters, rules)
-    cuts_inside = _axes_used(parameters, rules, but=module_paths.stacks(subject))
-    cuts_activations = {
-        *_axes_used(activations, rules),
-        *batches.axes(rules),
-        *by_hand,
-    }
-    for axis, size in subject.mesh.shape.items():
-        if size == 1 or axis in cuts_activations or axis in cuts_inside:
-            continue
-        numbers = {axis: size}
-        path = _axis_path(subject, axis)
-        if axis in cuts_parameters:
-            yield subject.finding(
-                "AX012",
-                path,
-                f"{axis}={size} cuts stacked layers, and nothing that is computed "
-                f"with: {size} devices compute the same",
-                fix=f"{axis}=1, and the devices to another axis"
-                + (": there is no pipeline here" if axis == "stage" else ""),
-                numbers=numbers,
-            )
-            continue
-        users = sorted(
-            str(logical) for logical, entry in rules if axis in layouts.axes_of(entry)
-        )
-        of = f"no array has a dim {' or '.join(users)}" if users else "no rule names it"
-        yield subject.finding(
-            "AX011",
-            path,
-            f"mesh axis {axis}={size} cuts nothing ({of}): {size - 1} of every {size} "
-            "devices repeat what another computes",
-            fix=f"{axis}=1, and the devices to an axis that cuts something",
-            numbers=numbers,
-        )
-
-
-def _axis_path(subject: Subject, axis: str) -> str:
-    """Where the size of a mesh axis is written."""
-    mesh = subject.configured_mesh
-    if subject.request.mesh is not None or mesh is None:
-        return "mesh"
-    part = "dcn" if getattr(mesh.ici, axis) == 1 else "ici"
-    return f"mesh.{part}.{axis}"
-
-
-def _axes_used(
-    arrays: Sequence[NamedArray],
-    rules: AxisRules,
-    but: Collection[str] = (),
-) -> set[str]:
-    """The mesh axes that cut a dim of some array, dims of some names left out."""
-    used: set[str] = set()
-    for array in arrays:
-        if array.names is None or layouts.bad_names(array.names, array.shape):
-            continue
-        for name, axes in zip(array.names, layouts.dim_axes(array, rules), strict=True):
-            if name not in but:
-                used.update(axes)
-    return used

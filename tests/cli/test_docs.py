@@ -12,7 +12,8 @@ from fdlkit.cli import main as cli
 
 ROOT = pathlib.Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```\n(.*?)```", TEXT, re.DOTALL)
+FENCED = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+BLOCKS = [block for language, block in FENCED if not language]
 SESSIONS = [block for block in BLOCKS if block.startswith("$ fdlkit")]
 
 
