@@ -9,6 +9,7 @@ from fiddle.experimental import dict_config
 
 from fdlkit.codegen.lowering import Lowering
 from fdlkit.codegen.program import (
+    BINDING,
     Expression,
     Imported,
     Item,
@@ -28,9 +29,6 @@ _CLASSES = {
     "arg_factory": Imported("fiddle", "ArgFactory"),
 }
 _REF = Imported("fdlkit", "ref")
-
-# How tightly Python's operators bind.
-_BINDING = {"+": 4, "-": 4, "*": 5, "/": 5, "//": 5}
 
 
 class ConfigLowering(Lowering):
@@ -86,7 +84,7 @@ class ConfigLowering(Lowering):
         symbol = given["operator"].value
         assert isinstance(symbol, Leaf)
         operator = str(symbol.value)
-        binding = _BINDING[operator]
+        binding = BINDING[operator]
         left = _side(self._value(number, given["left"]), binding)
         right = _side(self._value(number, given["right"]), binding + 1)
         opening = (*left, f" {operator} ", *right)

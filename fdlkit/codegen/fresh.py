@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-from fdlkit.codegen.program import Imported
+from fdlkit.codegen.program import Imported, Text
 
 FRESH = "Fresh"
 PARTIAL = "partial_with_fresh"
 
 NAMES = frozenset({FRESH, PARTIAL})
 
-IMPORTED = (
-    Imported("collections.abc", "Callable"),
-    Imported("dataclasses"),
-    Imported("functools"),
-    Imported("typing", "Any"),
+_DATACLASS = Imported("dataclasses", "dataclass")
+_BIND = Imported("functools", "partial")
+_ANY = Imported("typing", "Any")
+_CALLABLE = Imported("collections.abc", "Callable")
+
+# The two definitions that the names are of.
+SOURCES: tuple[Text, ...] = (
+    (
+        *("@", _DATACLASS, "(frozen=True)\nclass Fresh:\n"),
+        '    """An argument that `make()` makes anew for each call that is not ',
+        'given it."""',
+        *("\n\n    make: ", _CALLABLE, "[[], ", _ANY, "]"),
+    ),
+    (
+        *("def partial_with_fresh(function: ", _CALLABLE, "[..., ", _ANY, "], /, "),
+        *("*args: ", _ANY, ", **kwargs: ", _ANY, ") -> ", _BIND, "[", _ANY, "]:\n"),
+        '    """Binds arguments as `functools.partial` does; some of them may be ',
+        '`Fresh`."""',
+        *("\n\n    def call(*args: ", _ANY, ", **kwargs: ", _ANY, ") -> ", _ANY),
+        ":\n        made = [a.make() if isinstance(a, Fresh) else a for a in args]\n",
+        "        named = {\n            k: v.make() if isinstance(v, Fresh) else v ",
+        "for k, v in kwargs.items()\n        }\n",
+        *("        return function(*made, **named)\n\n    return ", _BIND),
+        "(call, *args, **kwargs)",
+    ),
 )
-
-SOURCE = '''\
-@dataclasses.dataclass(frozen=True)
-class Fresh:
-    """An argument that `make()` makes anew for each call that is not given it."""
-
-    make: Callable[[], Any]
-
-
-def partial_with_fresh(
-    function: Callable[..., Any], /, *args: Any, **kwargs: Any
-) -> functools.partial[Any]:
-    """Binds arguments as `functools.partial` does; some of them may be `Fresh`."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        made = [a.make() if isinstance(a, Fresh) else a for a in args]
-        named = {k: v.make() if isinstance(v, Fresh) else v for k, v in kwargs.items()}
-        return function(*made, **named)
-
-    return functools.partial(call, *args, **kwargs)
-'''

@@ -59,7 +59,7 @@ def printed(
     names: Names,
     *,
     docstring: str = "",
-    extra: Iterable[Imported] = (),
+    helpers: Sequence[Text] = (),
 ) -> Printed:
     """Writes a program.
 
@@ -67,13 +67,14 @@ def printed(
       program: The program.
       names: How its functions are called.
       docstring: The main function's.
-      extra: Things that are to be imported besides: those that the text around it uses.
+      helpers: Definitions that it uses by names that are taken.
     """
     plan = planning.plan(program)
-    wanted = [*extra, *_imported(plan)]
-    imports = Imports(wanted, {names.main, *names.taken})
+    used = [part for text in helpers for part in text if isinstance(part, Imported)]
+    imports = Imports([*used, *_imported(plan)], {names.main, *names.taken})
     printer = _Printer(plan, imports, names)
-    return Printed(imports.block(), printer.definitions(), printer.functions(docstring))
+    definitions = (*map(printer.text, helpers), *printer.definitions())
+    return Printed(imports.block(), definitions, printer.functions(docstring))
 
 
 def _imported(plan: Plan) -> list[Imported]:
@@ -105,6 +106,10 @@ class _Printer:
         self._name_all(names)
         for number in plan.order:
             self._texts[number] = self._written(number)
+
+    def text(self, text: Text) -> str:
+        """A text with everything settled."""
+        return self._join(text, "")
 
     def definitions(self) -> tuple[str, ...]:
         """The text of each definition that is carried along."""

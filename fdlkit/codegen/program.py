@@ -12,6 +12,9 @@ from typing import Literal
 # How tightly an expression binds: what binds less than its place gets parentheses.
 ATOM = 9
 
+# The same of Python's operators between numbers.
+BINDING = {"+": 4, "-": 4, "*": 5, "/": 5, "//": 5}
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Imported:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any
 
 from fdlkit import suggest
@@ -11,7 +10,7 @@ from fdlkit.codegen import formatting, fresh
 from fdlkit.codegen.building import BuildLowering
 from fdlkit.codegen.configs import ConfigLowering
 from fdlkit.codegen.printing import Names, Printed, printed
-from fdlkit.codegen.program import Comments, Imported, Style
+from fdlkit.codegen.program import Comments, Style
 from fdlkit.errors import UserError
 from fdlkit.graph.model import Graph
 from fdlkit.graph.snapshot import snapshot
@@ -103,17 +102,14 @@ def _fiddle(graph: Graph, comments: Comments, source: Source) -> str:
 def _build(graph: Graph, comments: Comments, source: Source) -> str:
     lowering = BuildLowering(graph, comments=comments)
     program = lowering.program()
-    helpers: tuple[str, ...] = ()
-    extra: Sequence[Imported] = ()
-    taken: frozenset[str] = frozenset()
-    if lowering.needs_fresh:
-        helpers, extra, taken = (fresh.SOURCE,), fresh.IMPORTED, fresh.NAMES
+    helpers = fresh.SOURCES if lowering.needs_fresh else ()
+    taken = fresh.NAMES if lowering.needs_fresh else frozenset()
     names = Names("build", "build_", taken)
     of = f"Returns what `{source.target}` builds." if source.target else ""
-    parts = printed(program, names, docstring=_escaped(of), extra=extra)
+    parts = printed(program, names, docstring=_escaped(of), helpers=helpers)
     what = f"`{source.target}`" if source.target else "a config"
     head = _docstring(f"What {what} builds, as plain constructor calls.", source)
-    return _module(head, parts, helpers)
+    return _module(head, parts)
 
 
 def main_name(style: Style, name: str) -> str:
@@ -135,7 +131,7 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
 
 
-def _module(head: str, parts: Printed, helpers: Sequence[str] = ()) -> str:
-    blocks = [*helpers, *parts.definitions, *parts.functions]
+def _module(head: str, parts: Printed) -> str:
+    blocks = [*parts.definitions, *parts.functions]
     first = f"{head}\n\n{parts.imports}" if parts.imports else head
     return "\n\n\n".join([first, *blocks]) + "\n"

@@ -21,7 +21,8 @@ def evaluated():
     def run(text: str, function: str) -> Any:
         module = types.ModuleType(name)
         sys.modules[name] = module
-        exec(compile(text, "<generated>", "exec"), vars(module))
+        code = compile(text, "<generated>", "exec", dont_inherit=True)
+        exec(code, vars(module))
         return getattr(module, function)()
 
     yield run

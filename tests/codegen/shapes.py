@@ -28,7 +28,7 @@ from fiddle.experimental import dict_config
 from jax.sharding import PartitionSpec as P
 
 from fdlkit.graph.references import ref
-from tests.codegen import other_things, things
+from tests.codegen import awkward, other_things, things
 from tests.codegen.things import Axes, Box, Norm, Pair, Permission, Rate, Width
 from tests.graph import shapes as deep_shapes
 
@@ -187,6 +187,22 @@ def _builtin_names() -> Any:
     return fdl.Config(dict, id=inner, input=[inner], lambda_=3)
 
 
+def _awkward_names() -> Any:
+    things_ = [v for n, v in vars(awkward).items() if not n.startswith("_")]
+    mine = [v for v in things_ if getattr(v, "__module__", "") == awkward.__name__]
+    made = [fdl.Config(value, x=1) for value in mine]
+    shared = fdl.Config(awkward.build, x=[np.float32(1), P("a"), nn.relu, np.arange(2)])
+    root = fdl.Config(
+        dict,
+        build=shared,
+        base=made,
+        fdl=[shared, fdl.Partial(awkward.P, x=fdl.ArgFactory(awkward.Fresh))],
+        np=ref("a.nn"),
+        nn=3,
+    )
+    return fdl.Config(Box, a=root, b=[root], c=[ref("a.np"), ref("a.nn")])
+
+
 def _keywords() -> Any:
     cfg = fdl.Config(things.collect, 1, 2, 3, mode="y")
     for name, value in (("class", 4), ("with space", 5), ("plain", 6)):
@@ -254,6 +270,7 @@ GRAPHS: dict[str, Callable[[], Any]] = {
     "shared fresh arguments": _shared_fresh,
     "two classes of one name": _collisions,
     "names of builtins": _builtin_names,
+    "names of what programs use": _awkward_names,
     "keyword-named keys": _keywords,
     "variadic": lambda: fdl.Config(things.collect, 1, 2, [3], other=fdl.Config(Box)),
     "variadic behind names": _spread,
