@@ -29,11 +29,13 @@ from fdlkit.graph.snapshot import Taken
 # instead.
 OPTIONAL = {("Trainer", "writers"): "it logs to metrics.jsonl alone"}
 
-# What knows one another from within: all are plain, or none is.
-_TOGETHER = (
-    frozenset({"Trainer", "Setup", "Checkpoints", "Result", "spec_tree"}),
-    frozenset({"Pipeline", "BatchIterator"}),
-    frozenset({"Mesh"}),
+# Which originals, in place of their plain forms, need others to be originals too.
+_DATA = frozenset({"Pipeline", "BatchIterator"})
+_TRAINER = frozenset({"Trainer", "Setup", "Checkpoints", "Result", "spec_tree"})
+_NEEDS = (
+    (_DATA, _DATA),
+    (_TRAINER, _TRAINER | _DATA | {"Mesh"}),
+    (frozenset({"Mesh"}), frozenset({"Mesh"})),
 )
 
 
@@ -51,7 +53,7 @@ class Chosen:
 
     def without(self, names: Collection[str]) -> Chosen:
         """The same with some originals in place of their twins."""
-        gone = {n for group in _TOGETHER if group & set(names) for n in group}
+        gone = {n for some, all_ in _NEEDS if some & set(names) for n in all_}
         kept = {n: m for n, m in self.modules.items() if n not in gone}
         return Chosen(kept, self.left_out if "Trainer" in kept else ())
 

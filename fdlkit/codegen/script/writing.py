@@ -58,9 +58,9 @@ def write(taken: Taken, trainer: Any, origin: Origin) -> Script:
     chosen = twins.choose(taken, trainer)
     script = _write(taken.graph, origin, chosen)
     # What the user's own code builds on has to be what it was written for.
-    needed = script.carried.users_need & chosen.modules.keys()
-    if needed != chosen.without(needed).modules.keys() & needed:
-        script = _write(taken.graph, origin, chosen.without(needed))
+    fewer = chosen.without(script.carried.users_need)
+    if fewer.modules != chosen.modules:
+        script = _write(taken.graph, origin, fewer)
     return script
 
 

@@ -27,6 +27,7 @@ EXPERIMENTS = {
     "own_module.py:base": EACH,
     "own_loss.py:base": EACH,
     "own_corpus.py:base": EACH,
+    "own_trainer.py:base": EACH,
 }
 TINY = (
     *("--fdl_set=num_train_steps=20", "--fdl_set=log_every=1"),
