@@ -25,7 +25,7 @@ def other(width: int = 4) -> fdl.Config[list]:
 
 
 @pytest.fixture
-def golden(tmp_path, monkeypatch, capsys):
+def call(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     (tmp_path / "cfgs.py").write_text(TEXT)
@@ -37,8 +37,8 @@ def golden(tmp_path, monkeypatch, capsys):
     return run
 
 
-def test_nothing_kept_yet_is_told_and_how_to_keep_it(golden, tmp_path):
-    assert golden("cfgs.py:base") == (
+def test_nothing_kept_yet_is_told_and_how_to_keep_it(call, tmp_path):
+    assert call("cfgs.py:base") == (
         1,
         "cfgs.py:base is not as kept\n"
         "  there is no golden/cfgs.base.config.txt\n"
@@ -48,8 +48,8 @@ def test_nothing_kept_yet_is_told_and_how_to_keep_it(golden, tmp_path):
     assert not (tmp_path / "golden").exists()
 
 
-def test_it_is_kept_and_then_holds(golden, tmp_path):
-    code, out, err = golden("cfgs.py:base", "--update")
+def test_it_is_kept_and_then_holds(call, tmp_path):
+    code, out, err = call("cfgs.py:base", "--update")
     assert (code, err) == (0, "")
     assert out == (
         "cfgs.py:base is kept as it is now\n  golden/cfgs.base.config.txt is new\n"
@@ -60,14 +60,14 @@ def test_it_is_kept_and_then_holds(golden, tmp_path):
         "rate = 0.5  (default)",
         "width = 16",
     ]
-    assert golden("cfgs.py:base") == (0, "cfgs.py:base is as kept\n", "")
+    assert call("cfgs.py:base") == (0, "cfgs.py:base is as kept\n", "")
 
 
-def test_all_targets_are_compared_and_told(golden, tmp_path):
+def test_all_targets_are_compared_and_told(call, tmp_path):
     targets = ("cfgs.py:base", "cfgs.py:other", "cfgs.py:other(width=7)")
-    assert golden(*targets, "--update")[0] == 0
+    assert call(*targets, "--update")[0] == 0
     (tmp_path / "cfgs.py").write_text(TEXT.replace("0.5", "0.25").replace("16", "32"))
-    code, out, err = golden(*targets, "cfgs.py:base")
+    code, out, err = call(*targets, "cfgs.py:base")
     assert (code, err) == (1, "")
     assert out.splitlines() == [
         "cfgs.py:base is not as kept",
@@ -83,16 +83,16 @@ def test_all_targets_are_compared_and_told(golden, tmp_path):
         "to accept: fdlkit golden cfgs.py:base cfgs.py:other "
         "'cfgs.py:other(width=7)' --update",
     ]
-    code, out, _ = golden(*targets, "--update")
+    code, out, _ = call(*targets, "--update")
     assert code == 0
     assert "    ~ width: 16 → 32\n" in out
-    assert golden(*targets)[0] == 0
+    assert call(*targets)[0] == 0
 
 
 def test_what_cannot_be_made_is_told_with_the_others_and_nothing_is_written(
-    golden, tmp_path
+    call, tmp_path
 ):
-    code, out, err = golden("cfgs.py:bse", "cfgs.py:base", "no.py:x", "--update")
+    code, out, err = call("cfgs.py:bse", "cfgs.py:base", "no.py:x", "--update")
     assert code == 2
     assert out.startswith("cfgs.py:base is not as kept\n")
     assert err.startswith("error: no config 'bse' in cfgs.py\n")
@@ -101,31 +101,31 @@ def test_what_cannot_be_made_is_told_with_the_others_and_nothing_is_written(
     assert not (tmp_path / "golden").exists()
 
 
-def test_another_folder(golden, tmp_path):
-    assert golden("cfgs.py:base", "--dir=kept")[0] == 2
+def test_another_folder(call, tmp_path):
+    assert call("cfgs.py:base", "--dir=kept")[0] == 2
     (tmp_path / "kept").mkdir()
-    assert golden("cfgs.py:base", "--dir=kept", "--update")[0] == 0
+    assert call("cfgs.py:base", "--dir=kept", "--update")[0] == 0
     assert (tmp_path / "kept" / "cfgs.base.config.txt").is_file()
-    code, out, _ = golden("cfgs.py:other", "--dir=kept")
+    code, out, _ = call("cfgs.py:other", "--dir=kept")
     assert code == 1
     assert out.endswith("to accept: fdlkit golden cfgs.py:other --update --dir=kept\n")
 
 
-def test_two_targets_with_one_file_are_refused(golden, tmp_path):
-    assert golden("cfgs.py:base", "cfgs:base", "--update")[0] == 0  # one, spelt twice
+def test_two_targets_with_one_file_are_refused(call, tmp_path):
+    assert call("cfgs.py:base", "cfgs:base", "--update")[0] == 0  # one, spelt twice
     (tmp_path / "below").mkdir()
     (tmp_path / "below" / "cfgs.py").write_text(TEXT.replace("16", "17"))
     (tmp_path / "kept").mkdir()
     targets = ("cfgs.py:base", "below/cfgs.py:base")
-    code, _, err = golden(*targets, "--dir=kept", "--update")
+    code, _, err = call(*targets, "--dir=kept", "--update")
     assert code == 2
     assert "have one file, kept/cfgs.base.config.txt" in err
     assert not list((tmp_path / "kept").iterdir())
-    assert golden(*targets, "--update")[0] == 0
+    assert call(*targets, "--update")[0] == 0
 
 
-def test_json_is_compared_with_the_defaults_that_hold_now(golden, tmp_path, capsys):
+def test_json_is_compared_with_the_defaults_that_hold_now(call, tmp_path, capsys):
     assert cli.main(["show", "cfgs.py:base", "--format=json", "--out=kept.json"]) == 0
-    assert golden("kept.json", "--allow=cfgs", "--update")[0] == 0
+    assert call("kept.json", "--allow=cfgs", "--update")[0] == 0
     text = (tmp_path / "golden" / "kept.config.txt").read_text()
     assert "rate = 0.5  (default)\n" in text
