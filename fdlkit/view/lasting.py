@@ -9,8 +9,8 @@ import re
 import sys
 from typing import Any
 
-from fdlkit.graph import names, ranks, reprs
-from fdlkit.graph.model import DType, Leaf, Member, Opaque, Symbol
+from fdlkit.graph import leaf_texts, names, ranks, reprs
+from fdlkit.graph.model import Array, DType, Leaf, Made, Member, Opaque, Symbol
 
 _ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+")
 
@@ -37,6 +37,8 @@ def _held(held: Any, levels: int = 0) -> str:
         return f"{held.enum.name}.{held.name}"
     if isinstance(held, DType):
         return f"dtype({held.name})"
+    if isinstance(held, Made | Array):
+        return leaf_texts.text(held, full=True)
     if isinstance(held, Opaque):
         return _opaque(held.live, held.text, levels)
     try:
