@@ -315,6 +315,10 @@ def _argument(
         return _positional(node, above, key, step)
     if key in known:
         return Place(node, key, (*path, key), known[key].annotation, above)
+    at = _place_of(fdl.get_callable(node), key)
+    if at is not None:
+        what = f"{quote(key)} at {paths.brief(path)} ({callable_name(node)})"
+        raise BadTextError(f"{what} has no name to its callers", step.span, hint=at)
     if key in set_now or (
         isinstance(key, str)
         and key.isidentifier()
@@ -322,6 +326,22 @@ def _argument(
     ):
         return Place(node, key, (*path, key), Any, above)
     raise _no_parameter(node, path, key, step, root)
+
+
+def _place_of(function: Any, name: Any) -> str | None:
+    """What to write for a parameter that is given by its place alone; None for others.
+
+    Where the callable takes `**kwargs` such a name could mean an argument of those, but
+    Fiddle does not let it be set.
+    """
+    for index, parameter in enumerate(signatures.all_parameters(function).values()):
+        if parameter.name != name:
+            continue
+        if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
+            return f"write [{index}]"
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            return f"write [{index}] and so on"
+    return None
 
 
 def _positional(

@@ -360,6 +360,7 @@ SESSIONS: dict[str, list[str]] = {
         "chain[7].width=1",
         "chain[x]=1",
         "part[5]=1",
+        "chain.parts=1",
         "raw[0]=1",
         "follower.width=3",
         "double.x=3",

@@ -198,3 +198,24 @@ def test_everywhere_is_also_in_a_dict():
     assert after.table["name"] == after.xs[1].name == "z"
     with pytest.raises(UserError, match="did you mean 'deep'"):
         apply(cfg, [Override("set", "**.dep=1")], None)
+
+
+def open_ended(a: int, /, *rest: int, **more: int):
+    return a, rest, more
+
+
+@pytest.mark.parametrize(
+    ("text", "marked", "hint"),
+    [
+        ("a=3", "'a'", "write [0]"),
+        ("~a", "'a'", "write [0]"),
+        ("rest=3", "'rest'", "write [1] and so on"),
+        ("rest.x=3", "'rest'", "write [1] and so on"),
+    ],
+)
+def test_what_has_no_name_is_not_set_by_one(text, marked, hint):
+    lines = refused(fdl.Config(open_ended, 1), text)
+    name = f"{open_ended.__module__}.open_ended"
+    assert lines[0] == f"{marked} at <root> ({name}) has no name to its callers"
+    assert lines[2].endswith(hint)
+    assert changed(fdl.Config(open_ended, 1), "more=3").more == 3
