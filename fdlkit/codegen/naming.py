@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 # Of a role that says so little the class says more.
 _VAGUE = frozenset({"value", "default", "args", "kwargs", "fn", "func", "function"})
@@ -55,7 +55,7 @@ class Namer:
         self.taken = set(taken)
         self._next: dict[str, int] = {}
 
-    def name(self, wishes: Iterable[str], around: frozenset[str] = frozenset()) -> str:
+    def name(self, wishes: Iterable[str], around: Set[str] = frozenset()) -> str:
         """The first wish that is free; else the first one with a number.
 
         Args:

@@ -90,7 +90,10 @@ def _scalar(value: Any, leaves: Leaves) -> Text | None:
         return None
     if value.dtype.kind == "V" and value.dtype.isbuiltin != 2:
         return None
-    return leaves.call(leaves.symbol(found), [value.item()])
+    plain = value.item()
+    if isinstance(plain, type(value)):
+        return None  # what Python has no number for, such as a long double
+    return leaves.call(leaves.symbol(found), [plain])
 
 
 def _jax(value: Any, leaves: Leaves) -> Text | None:

@@ -146,26 +146,33 @@ class _Printer:
         top = naming.Namer(taken)
         for definition in self._plan.program.definitions:
             self._carried.append(top.name([_of_definition(definition)]))
-        for function in self._plan.functions:
-            if function.number == planning.MAIN:
-                function.name = names.main
-            elif not function.is_local:
-                wishes = [names.prefix + wish for wish in self._wishes(function.root)]
-                function.name = top.name(wishes)
-        around: dict[int, frozenset[str]] = {planning.MAIN: frozenset()}
-        mine: dict[int, set[str]] = collections.defaultdict(set)
-        inside: dict[int, frozenset[str]] = {}
+        self._name_functions(names, top)
+        seen: dict[int, frozenset[str]] = {}
         for function in self._plan.functions:  # outer ones before inner ones
-            if function.outer is not None:
-                if function.outer not in inside:
-                    above = around[function.outer] | mine[function.outer]
-                    inside[function.outer] = above
-                around[function.number] = inside[function.outer]
+            around = {self._plan.names[number] for number in function.parameters}
+            if function.is_local and function.outer is not None:
+                around |= seen[function.outer]
+            if function.root in self._plan.names:  # what it returns has that name here
+                around.add(self._plan.names[function.root])
             namer = naming.Namer(top.taken)
             for number in self._by_name(function.variables):
-                name = namer.name(self._wishes(number), around[function.number])
+                name = namer.name(self._wishes(number), around)
                 self._plan.names[number] = name
-                mine[function.number].add(name)
+                around.add(name)
+            seen[function.number] = frozenset(around)
+
+    def _name_functions(self, names: Names, top: naming.Namer) -> None:
+        roles: dict[int, str] = {}
+        for function in self._as_read():
+            if function.outer is None:
+                function.name = names.main
+                continue
+            first, *others = self._wishes(function.root)
+            outer = roles.get(function.outer, "")
+            longer = [f"{outer}_{first}"] if outer else []
+            wishes = [names.prefix + wish for wish in (first, *longer, *others)]
+            function.name = top.name(wishes)
+            roles[function.number] = function.name.removeprefix(names.prefix)
 
     def _by_name(self, variables: Sequence[int]) -> list[int]:
         """Those with a name of their own first: they get it."""

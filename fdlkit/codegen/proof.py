@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import importlib
 import json
 import os
 import pathlib
@@ -16,8 +17,9 @@ from typing import Any
 from fdlkit.codegen import described
 from fdlkit.codegen.program import Style
 from fdlkit.errors import RunFailedError
+from fdlkit.graph import fiddle_internals, names
 from fdlkit.graph.build import build
-from fdlkit.graph.model import Graph, Leaf, Value
+from fdlkit.graph.model import Graph, Leaf, Symbol, Value
 from fdlkit.graph.places import Places
 from fdlkit.graph.snapshot import snapshot
 
@@ -98,17 +100,29 @@ def plain_config(cfg: Any) -> Any:
             for argument in node.arguments
             if argument.value is not None or argument.tags
         ]
-        called = None if node.callable is None else node.callable.live
+        called = None if node.callable is None else _imported(node.callable)
         kind = None if node.type is None else node.type.live
         whole = [node.kind, called, kind, *arguments]
         made[number] = tuple(whole) if node.is_value else whole
     return _plain(graph.root, made)
 
 
+def _imported(symbol: Symbol) -> Any:
+    """What a symbol names; a name that is imported lazily is imported."""
+    lazy = fiddle_internals.lazy_name(symbol.live)
+    if lazy is None:
+        return symbol.live
+    importlib.import_module(lazy[0])
+    return names.reach(*lazy)
+
+
 def _plain(value: Value | None, made: dict[int, Any]) -> Any:
     if value is None:
         return None
-    return value.live if isinstance(value, Leaf) else made[value.node]
+    if isinstance(value, Leaf):
+        held = value.value
+        return _imported(held) if isinstance(held, Symbol) else value.live
+    return made[value.node]
 
 
 def _plain_key(key: Any) -> Any:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from fdlkit import suggest
+from fdlkit import printable, suggest
 from fdlkit.codegen import formatting, fresh
 from fdlkit.codegen.building import BuildLowering
 from fdlkit.codegen.configs import ConfigLowering
+from fdlkit.codegen.imports import RESERVED
 from fdlkit.codegen.printing import Names, Printed, printed
 from fdlkit.codegen.program import Comments, Style
 from fdlkit.errors import UserError
@@ -117,7 +118,7 @@ def main_name(style: Style, name: str) -> str:
     if style != "fiddle":
         return "build" if style == "build" else "main"
     plain = name.rpartition(".")[2]
-    return plain if plain.isidentifier() else "base"
+    return plain if plain.isidentifier() and plain not in RESERVED else "base"
 
 
 def _docstring(first: str, source: Source) -> str:
@@ -128,7 +129,8 @@ def _docstring(first: str, source: Source) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    """A text as part of a docstring."""
+    return printable.clean(text).replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
 
 
 def _module(head: str, parts: Printed) -> str:

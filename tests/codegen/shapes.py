@@ -131,6 +131,34 @@ def _references() -> Any:
     )
 
 
+def _odd_references() -> Any:
+    return fdl.Config(
+        Box,
+        a=[Rate.new(3), ref("b.keywords"), ref("a[0]"), ref("c[0]")],
+        b=fdl.Config(
+            dict, keywords=fdl.Partial(things.scale, by=4.0), by=ref("b.keywords.by")
+        ),
+        c=[np.arange(2), ref("c[0]"), ref("b.keywords.by"), ref("a[0]") + 1],
+    )
+
+
+def _functions_in_functions() -> Any:
+    """Parts within parts, with variables of all functions around them."""
+    shared = fdl.Config(Box, a="shared by all")
+
+    def part(levels: int, **more: Any) -> Any:
+        words = [f"a text that is long enough, {levels} {n}" for n in range(9)]
+        inner = part(levels - 1) if levels else ref("size") * 2
+        return fdl.Config(
+            things.collect, words, shared, inner=inner, own=shared, width=levels,
+            half=ref(".width"), all=ref("size"), again=list(words), **more,
+        )  # fmt: skip
+
+    return fdl.Config(
+        dict, size=7, first=part(3), second=part(2), third=part(1), width=ref("size")
+    )
+
+
 def _reference_to_default() -> Any:
     return fdl.Config(Box, a=[ref("b"), ref("c")])
 
@@ -262,6 +290,8 @@ GRAPHS: dict[str, Callable[[], Any]] = {
     "shared partial": _shared_partial,
     "shared array": _shared_array,
     "references": _references,
+    "references to odd places": _odd_references,
+    "functions in functions": _functions_in_functions,
     "reference to a default": _reference_to_default,
     "tags": _tags,
     "removed tag": _removed_tag,
