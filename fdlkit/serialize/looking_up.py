@@ -86,9 +86,12 @@ class Lookup:
             raise _NotUsableError(str(error)) from None
         return self._symbol(held) if isinstance(held, Symbol) else self._member(held)
 
-    def _member(self, member: Member) -> enum.Enum:
+    def _member(self, member: Member) -> Any:
         found = self._symbol(member.enum)
         if not (inspect.isclass(found) and issubclass(found, enum.Enum)):
+            inner = Symbol(member.enum.module, f"{member.enum.qualname}.{member.name}")
+            if self._is_named(inner) and inspect.isclass(found):
+                return self._symbol(inner)  # Fiddle writes both the same way
             raise _NotUsableError(f"{member.enum.name} is no enum")
         try:
             return members.find(found, member.name)

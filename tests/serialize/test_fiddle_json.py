@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import enum
 import json
 import math
 import subprocess
@@ -115,6 +116,21 @@ def test_any_config_of_what_fiddle_can_write_comes_over(config):
     text = serialization.dump_json(config)
     assert dumps(read(text)) == dumps(config)
     assert equal(loads(text, allow=HERE), config)
+
+
+class Colour(enum.Enum):
+    red = 1
+
+
+class Outer:
+    class MLP:
+        """By its name it might be a member of an enum."""
+
+
+def test_members_of_enums_and_inner_classes_are_told_apart_when_they_are_looked_up():
+    text = serialization.dump_json(fdl.Config(dict, x=Outer.MLP, y=Colour.red))
+    again = loads(text, allow=[__name__])
+    assert again.x is Outer.MLP and again.y is Colour.red
 
 
 def test_it_is_a_target_like_any_other(tmp_path):
