@@ -46,9 +46,9 @@ def is_interrupt(error: BaseException) -> bool:
     return isinstance(error, KeyboardInterrupt)
 
 
-def _single(lines: Iterable[str]) -> Iterator[str]:
+def _single(said: Iterable[str]) -> Iterator[str]:
     """Each line as a line: a quoted text of several goes on below, indented."""
-    for line in lines:
+    for line in said:
         first, *more = printable.lines(line) or [""]
         indent = " " * (len(first) - len(first.lstrip(" ")) + 2)
         yield first

@@ -100,6 +100,11 @@ class VerbFlags:
             metavar="MODULE",
         )
 
+    def hide_overrides(self) -> None:
+        """Leaves overrides out of the help, for a verb that refuses them."""
+        for kind in ("set", "tag", "fiddler"):
+            del self._usage[f"fdl_{kind}"]
+
     def string(
         self, name: str, default: str | None, text: str, *, metavar: str
     ) -> None:

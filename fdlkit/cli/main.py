@@ -42,6 +42,9 @@ VERBS = (
     Verb("show", "TARGET", "look at a config, or list the configs of a file"),
     Verb("explain", "TARGET PATH", "who wrote a value, and what it will be"),
     Verb("diff", "A B", "what is different between two configs"),
+    Verb("check", "TARGET", "find what would go wrong in a run, on no device"),
+    Verb("golden", "TARGET…", "whether configs are still what is kept of them"),
+    Verb("codegen", "TARGET --out=FILE", "a config as a Python file of its own"),
     Verb("train", "TARGET --workdir=DIR", "train the model of an experiment"),
     Verb("data", "TARGET", "look at an experiment's data"),
     Verb(

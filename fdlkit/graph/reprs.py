@@ -7,6 +7,7 @@ any constructor can make of as many objects, takes a thousand million lines.
 from __future__ import annotations
 
 import dataclasses
+import math
 import types
 from collections.abc import Iterable
 from typing import Any
@@ -22,6 +23,8 @@ _CONTAINERS = (list, tuple, set, frozenset)
 
 def text(value: Any) -> str:
     """The value's `repr` on one line; `Name(...)` for an endless one."""
+    if type(value) is int:
+        return plain(value)
     try:
         if not is_short(value):
             return f"{type(value).__qualname__}(...)"
@@ -30,6 +33,20 @@ def text(value: Any) -> str:
         if is_interrupt(broken):
             raise
         return f"<{type(value).__qualname__}>"
+
+
+def plain(value: Any) -> str:
+    """The `repr` of a plain value; an int that Python will not write, by its length."""
+    try:
+        return repr(value)
+    except ValueError:  # ints have a limit, of 4,300 digits unless it was moved
+        return f"int of {_digits(value):,} digits" if type(value) is int else "(…)"
+
+
+def _digits(number: int) -> int:
+    """How many decimal digits an int has."""
+    least = int((number.bit_length() - 1) * math.log10(2))
+    return least + 1 + (abs(number) >= 10 ** (least + 1))
 
 
 def is_short(value: Any) -> bool:

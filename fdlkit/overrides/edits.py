@@ -11,16 +11,8 @@ from typing import Any
 import fiddle as fdl
 
 from fdlkit.errors import UserError
-from fdlkit.graph import (
-    model,
-    paths,
-    references,
-    reprs,
-    resolve,
-    signatures,
-    snapshot,
-)
-from fdlkit.overrides import hints, pieces, places, syntax, values
+from fdlkit.graph import model, paths, references, reprs, resolve, snapshot
+from fdlkit.overrides import hints, pieces, places, swaps, syntax, values
 from fdlkit.overrides.problems import BadTextError, listing, quote
 from fdlkit.overrides.symbols import Scope
 
@@ -189,26 +181,14 @@ def _swap(
             raise BadTextError(f"cannot make a Config: {error}", span) from error
         return _cut(place, before)
     where = paths.brief(place.path)
-    set_now = fdl.ordered_arguments(before)
-    positional = [key for key in set_now if isinstance(key, int)]
-    if positional:
-        what = f"{where} has positional arguments, which another callable may not take"
-        raise BadTextError(what, span, hint="write Name(argument=value)")
     try:
-        known = signatures.all_parameters(function)
-        dropped = (
-            []
-            if signatures.takes_any(function)
-            else [str(key) for key in set_now if key not in known]
-        )
-        for name in dropped:  # which Fiddle keeps where it does not know the names
-            delattr(before, name)
-        fdl.update_callable(before, function, drop_invalid_args=True)
-    except (TypeError, ValueError, NotImplementedError) as error:
+        dropped = swaps.swap(before, function)
+    except (TypeError, ValueError) as error:
         raise BadTextError(f"cannot configure {function!r:.60}", span) from error
     if not dropped:
         return []
-    return [f"{where} is now {_name(function)}, which has no {', '.join(dropped)}"]
+    gone = [paths.relative((key,)).removeprefix(".") for key in dropped]
+    return [f"{where} is now {_name(function)}, which has no {', '.join(gone)}"]
 
 
 def _name(function: Any) -> str:

@@ -21,7 +21,7 @@ from fdlkit.graph import messages, origins, signatures
 from fdlkit.graph.model import Graph
 from fdlkit.overrides import symbols, syntax, values
 from fdlkit.overrides.problems import BadTextError, quoted_lines
-from fdlkit.targets import listing, modules, refusals, spelling
+from fdlkit.targets import listing, modules, plain_calls, refusals, spelling
 from fdlkit.targets.devices import Watch
 from fdlkit.targets.refusals import RUN_CONFIG
 
@@ -100,8 +100,15 @@ def load_target(target: str, *, allow: Sequence[str] = ()) -> LoadedTarget:
     if file.suffix != ".py":
         raise refusals.no_python_file(module, spelt)
     function = _function(module, file, spelt)
-    cfg = _call(function, _arguments(function, spelt, module), spelt)
+    given = _arguments(function, spelt, module)
     source = listing.read_source(file)
+    if spelt.function == plain_calls.FUNCTION and plain_calls.is_of_calls(
+        module.__doc__
+    ):
+        tree = listing.parse_source(source, file)
+        cfg = plain_calls.read(module, str(file), tree)
+    else:
+        cfg = _call(function, given, spelt)
     return LoadedTarget(target, cfg, module, file, spelt.function, source)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from fdlkit import printable
-from fdlkit.graph import built, origins, paths, reprs, texts
+from fdlkit.graph import built, origins, paths, texts
 from fdlkit.graph.faults import BrokenReferenceError
 from fdlkit.graph.model import (
     UNKNOWN,
@@ -302,7 +302,7 @@ class _Tree:
             node = self._graph.nodes[value.node]
             mark = self._marks.get(value.node)
             return self._name(node) + (f" *{mark}" if mark else "")
-        return reprs.text(value)
+        return texts.of_live(value)
 
 
 # A piece of a line: a style, and a text.
@@ -374,21 +374,23 @@ def _origin_column(rows: list[Row], told: list[str], width: int | None) -> int:
 
 
 def _fitted(pieces: list[_Piece], width: int) -> list[_Piece]:
-    """Leaves the type out of a line that is too long, then cuts its longest piece."""
+    """Leaves the type out of a line that is too long, then cuts its longest pieces."""
     if _length(pieces) > width:
         pieces = [piece for piece in pieces if not piece[1].startswith(": ")]
-    excess = _length(pieces) - width
-    if excess <= 0 or not pieces:
-        return pieces
-    longest = max(range(len(pieces)), key=lambda n: len(pieces[n][1]))
-    style, text = pieces[longest]
-    kept = max(len(text) - excess - 1, 1)
-    cut = (style, f"{text[:kept]}…") if kept + 1 < len(text) else (style, text)
-    return [*pieces[:longest], cut, *pieces[longest + 1 :]]
+    for _ in pieces:
+        excess = _length(pieces) - width
+        if excess <= 0:
+            break
+        sizes = [printable.columns(text) for _, text in pieces]
+        longest = max(range(len(pieces)), key=sizes.__getitem__)
+        style, text = pieces[longest]
+        cut = printable.cut_columns(text, max(sizes[longest] - excess, 2))
+        pieces = [*pieces[:longest], (style, cut), *pieces[longest + 1 :]]
+    return pieces
 
 
 def _length(pieces: list[_Piece]) -> int:
-    return sum(len(text) for _, text in pieces)
+    return sum(printable.columns(text) for _, text in pieces)
 
 
 def _key(argument: Argument) -> str:

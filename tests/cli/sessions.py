@@ -224,12 +224,70 @@ class Made:
 
 def factory():
     return fdl.Config(Made)
+class Elsewhere:
+    "Is another thing in every program."
+    def __init__(self):
+        self.is_here = "fdlkit.cli.codegen" in __import__("sys").modules
+
+def elsewhere():
+    return fdl.Config(dict, a=fdl.Config(Elsewhere))
+
+def unwritable():
+    class Local: pass
+    return fdl.Config(dict, a=object(), b=[fdl.Config(Local)], c=Layer(4).__eq__)
 """
+
+CALLS = '''
+"""Written by fdlkit codegen --style=build."""
+import dataclasses
+from trouble import Layer
+
+@dataclasses.dataclass
+class Fresh:
+    make: object
+
+def build():
+    width = 4
+    %s
+
+def build_part(width):
+    width += 1
+    return Layer(width)
+
+def build_nothing():
+    "Returns nothing."
+
+def build_again():
+    return build_again()
+'''
+
 
 FILES: dict[str, str | bytes] = {
     "lm.py": SMALL,
     "shop.py": SHOP,
     "trouble.py": TROUBLE,
+    **{
+        f"calls/{name}.py": CALLS % line
+        for name, line in {
+            "loop": "while width: width = 0",
+            "unknown": "return nothing(1)",
+            "argument": "return build_part()",
+            "assigned": "return build_part(width)",
+            "attribute": "return Layer(width).features",
+            "missing": "return Layer.featurs",
+            "starred": "return [*width]",
+            "part": "return build_nothing()",
+            "endless": "return build_again()",
+            "adding": "return Layer(width) + 1",
+            "zero": "return Layer(width // 0)",
+            "closing": "return Layer(width, inner=lambda: width)",
+            "anew": "return dict(a=Fresh(3))",
+            "outside": "def make(): return 3\n    return dict(a=make)",
+            "misfit": "return Layer(width, fetures=1)",
+        }.items()
+    },
+    "experiments/one.py": "def base(): return 1\n",
+    "experiments/two.py": "def base() -> Config[Trainer]:\n    'The second.'\n",
     "empty.py": "x = 1\n",
     "raises.py": "x = 1\ny = x / 0\n",
     "odd_syntax.py": "def base():\n    return (1,\n",
@@ -254,6 +312,20 @@ FILES: dict[str, str | bytes] = {
 """,
     "sgd.json": """{"schema": "fdlkit.config/1", "root": {"node": 0}, "nodes": [
 {"kind": "config", "callable": "optax:sgd", "arguments": {"learning_rate": 1}}]}
+""",
+    "outgrown.json": """{"schema": "fdlkit.config/1", "root": {"node": 1}, "nodes": [
+{"kind": "config", "callable": "optax:sgd", "arguments": {"learning_rat": 1}},
+{"kind": "config", "callable": "optax:chain", "positional": [[0, {"node": 0}]],
+ "arguments": {"name": {"value": "decimal:Decimal", "positional": ["x"]}}}]}
+""",
+    "link.json": """{"schema": "fdlkit.config/1", "root": {"node": 1}, "nodes": [
+{"kind": "config", "callable": "optax:sgd",
+ "arguments": {"learning_rate": {"node": 9}}},
+{"kind": "list", "elements": [{"node": 0}]}]}
+""",
+    "fiddle.json": """{"root": {"type": "ref", "key": "dict_1"}, "objects": {"dict_1":
+{"type": {"type": "pyref", "module": "fiddle._src.config", "name": "Config"},
+"items": [], "metadata": null}}, "refcounts": {}, "version": "0.0.1"}
 """,
     "deep.json": "[" * 200_000,
     "big.json": f'{{"schema": {"9" * 5000}}}',
@@ -375,7 +447,6 @@ SESSIONS: dict[str, list[str]] = {
         "nothing=shop:Part()",
         "act=gleu",
         "act=gelu()",
-        "chain=Part",
         "chain[0]=Tag2(y=x)",
         "nothing=fdlkit.nn.embed:Embed(",
     ],
@@ -399,6 +470,7 @@ SESSIONS: dict[str, list[str]] = {
         "double+=4",
         "follower=Part",
         "part=Tag2",
+        "chain=Part",
         "-- --fdl_tag=Width=9",
         "-- --fdl_fiddler=small(width=4)",
     ],
@@ -489,6 +561,10 @@ SESSIONS: dict[str, list[str]] = {
         "show names.json --fdl_set=a=1",
         "show typo.json --fdl_set=a=1",
         "show field.json --fdl_set=a=1",
+        "show outgrown.json",
+        "show outgrown.json --fdl_set=a=1",
+        "show link.json",
+        "show fiddle.json",
         "show plain.json --fdl_set=a=1",
         "show deep.json",
         "show big.json",
@@ -543,8 +619,55 @@ SESSIONS: dict[str, list[str]] = {
         "show lm.py:T --format=json --depth=1",
         "show lm.py --format=svg",
         "show lm.py:T --grep='a[b'",
+        "golden",
+        "golden lm.py:T --fdl_set=steps=3",
+        "golden lm.py:T --dir=no/such",
+        "golden lm.py:T --steps=3",
+        "golden lm.py lm.py:nothing --update",
+        f"golden 'shop.py:needs(size=1{'0' * 300})'",
         "show lm.py --where",
         "show lm.py:T --where --format=json",
+        "show lm.py --card",
+        "show lm.py:T --card --format=html",
+        "show lm.py:T --card --where",
+        "show lm.py:T --card",
+        "show lm.py:T --card --mesh=data",
+        "show lm.py:T --mesh=data=2",
+    ],
+    "check/refused": [
+        "check",
+        "check lm.py:T --mesh=dta=2",
+        "check lm.py:T --mesh=data",
+        "check lm.py:T --mesh=data=2,data=3",
+        "check lm.py:T --mesh=data=0",
+        "check lm.py:T --mesh=data=-2",
+        "check lm.py:T --topology=v4",
+        "check lm.py:T --topology=v4p:8",
+        "check lm.py:T --topology=v4:0x4",
+        "check --explain=CF999",
+        "check lm.py",
+    ],
+    "cli/codegen": [
+        "codegen lm.py:T",
+        "codegen --out=x.py",
+        "codegen lm.py:T --out=x.py",
+        "codegen lm.py:T --out=x.py --style=fidle",
+        "codegen lm.py:T --out=x.py --verify=maybe",
+        "codegen lm.py:T --out=x.py --style=build --verify=steps:3",
+        "codegen lm.py:T --out=no/such/folder/x.py --style=build",
+        "codegen trouble.py:unwritable --out=x.py --style=fiddle",
+        "codegen trouble.py:unwritable --out=x.py --style=build",
+        "codegen trouble.py:unset --out=x.py --style=build",
+        "codegen trouble.py:circle --out=x.py --style=build",
+        "codegen trouble.py:elsewhere --out=x.py --style=build",
+    ],
+    "targets/plain_calls": [
+        f"show calls/{name}.py:build"
+        for name in (
+            *("loop", "unknown", "argument", "assigned", "attribute", "missing"),
+            *("starred", "part", "endless", "adding", "zero", "closing", "anew"),
+            *("outside", "misfit"),
+        )
     ],
     "overrides/explain": [
         "explain",
