@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from absl import flags
 
 from fdlkit import suggest
+from fdlkit.cli import flag_types
 from fdlkit.errors import UserError
 from fdlkit.overrides.problems import cut, quote
 
@@ -116,13 +117,13 @@ class VerbFlags:
     ) -> None:
         """Defines `--name=METAVAR`, a number that is not negative."""
         flags.DEFINE_integer(name, default, text, flag_values=self._values)
-        self._values[name].parser = _CountParser()
+        self._values[name].parser = flag_types.CountParser()
         self._usage[name] = f"--{name}={metavar}", text
 
     def boolean(self, name: str, text: str) -> None:
         """Defines `--name`, off by default."""
         flags.DEFINE_bool(name, False, text, flag_values=self._values)
-        self._values[name].parser = _SwitchParser()
+        self._values[name].parser = flag_types.SwitchParser()
         self._usage[name] = f"--{name}", text
 
     def choice(
@@ -130,7 +131,7 @@ class VerbFlags:
     ) -> None:
         """Defines `--name=A|B`."""
         flags.DEFINE_string(name, default, text, flag_values=self._values)
-        self._values[name].parser = _ChoiceParser(name, choices)
+        self._values[name].parser = flag_types.ChoiceParser(name, choices)
         self._usage[name] = f"--{name}={'|'.join(choices)}", text
 
     def multi(self, name: str, text: str, *, metavar: str) -> None:
@@ -304,48 +305,6 @@ class _OverrideFlag(flags.Flag):
         """Takes one occurrence."""
         self.present += 1
         self._changes.append((self._kind, argument))
-
-
-class _ChoiceParser(flags.ArgumentParser):
-    """One of several words; a wrong one is told the nearest."""
-
-    def __init__(self, name: str, choices: Sequence[str]):
-        self._name = name
-        self._choices = tuple(choices)
-
-    def parse(self, argument: str) -> str:
-        """The word itself, if it is one of them."""
-        if argument in self._choices:
-            return argument
-        hint = suggest.hint(argument, self._choices)
-        raise ValueError(
-            f"it is one of {', '.join(self._choices)}" + (f"; {hint}" if hint else "")
-        )
-
-
-class _CountParser(flags.ArgumentParser):
-    """A number that is not negative."""
-
-    def parse(self, argument: str | int) -> int:
-        """The number; an `int` as it is, which absl gives for a default."""
-        text = str(argument).strip()
-        if not text.isdecimal() or len(text) > _MOST_DIGITS:
-            raise ValueError("it is a number: 0, 1, 2, ...")
-        return int(text)
-
-
-class _SwitchParser(flags.BooleanParser):
-    """On or off."""
-
-    def parse(self, argument: Any) -> bool:
-        """What absl takes for true and false."""
-        try:
-            return super().parse(argument)
-        except ValueError:
-            raise ValueError("it is true or false") from None
-
-
-_MOST_DIGITS = 18
 
 
 def _refuse_nameless_flag_file(argv: Sequence[str]) -> None:

@@ -28,7 +28,7 @@ SEEN_ELSEWHERE = {
     "cli.golden:_refuse_two_in_one_place": "tests/cli/test_golden.py",
     "cli.main:_refuse_a_lost_place": "tests/cli/test_streams.py, where it is gone",
     "cli.codegen:only_experiment": "tests/cli/test_codegen.py, where there is none",
-    "cli.show:run": "tests/cli/test_show.py, on a terminal",
+    "cli.drawing:program": "tests/cli/test_show.py, on a terminal",
     "graph.faults:Faults.at_root": "tests/graph/test_scale.py, of a root that refers",
     "overrides.explain:explain": "tests/overrides/test_explain.py; the verb takes `**`",
     "view.picture:find_program": "tests/cli/test_show.py, where nothing draws",

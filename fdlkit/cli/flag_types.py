@@ -1,0 +1,51 @@
+"""What the values of flags may be, with an answer to a wrong one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from absl import flags
+
+from fdlkit import suggest
+
+_MOST_DIGITS = 18
+
+
+class ChoiceParser(flags.ArgumentParser):
+    """One of several words; a wrong one is told the nearest."""
+
+    def __init__(self, name: str, choices: Sequence[str]):
+        self._name = name
+        self._choices = tuple(choices)
+
+    def parse(self, argument: str) -> str:
+        """The word itself, if it is one of them."""
+        if argument in self._choices:
+            return argument
+        hint = suggest.hint(argument, self._choices)
+        raise ValueError(
+            f"it is one of {', '.join(self._choices)}" + (f"; {hint}" if hint else "")
+        )
+
+
+class CountParser(flags.ArgumentParser):
+    """A number that is not negative."""
+
+    def parse(self, argument: str | int) -> int:
+        """The number; an `int` as it is, which absl gives for a default."""
+        text = str(argument).strip()
+        if not text.isdecimal() or len(text) > _MOST_DIGITS:
+            raise ValueError("it is a number: 0, 1, 2, ...")
+        return int(text)
+
+
+class SwitchParser(flags.BooleanParser):
+    """On or off."""
+
+    def parse(self, argument: Any) -> bool:
+        """What absl takes for true and false."""
+        try:
+            return super().parse(argument)
+        except ValueError:
+            raise ValueError("it is true or false") from None
