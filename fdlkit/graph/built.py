@@ -72,6 +72,15 @@ def what(graph: Graph, value: Value) -> str | None:
     return _what_tuple(graph.nodes[value.node])
 
 
+def of_value(value: Any) -> tuple[str, str] | None:
+    """What a built object that is no tuple is, and what to write in its place.
+
+    None of a value that may be in a config.
+    """
+    kind = _what(value)
+    return None if kind is None else (kind, _instead(value))
+
+
 def _find(graph: Graph, places: Places) -> Iterator[Built]:
     whole = Argument("", graph.root)
     told: set[int] = set()

@@ -5,7 +5,7 @@ A leaf that was read from text shows what it shows in a living config.
 
 from __future__ import annotations
 
-from fdlkit.graph import array_texts, value_kinds, values
+from fdlkit.graph import array_texts, reprs, value_kinds, values
 from fdlkit.graph.model import Array, DType, LeafValue, Made, Member, Opaque, Symbol
 
 _BRACKETS = {
@@ -40,7 +40,7 @@ def text(held: LeafValue, *, full: bool = False) -> str:
         return array_texts.text(held)
     if isinstance(held, Made):
         return _made(held, full)
-    return held.text if isinstance(held, Opaque) else repr(held)
+    return held.text if isinstance(held, Opaque) else reprs.plain(held)
 
 
 def _made(made: Made, full: bool) -> str:

@@ -292,7 +292,7 @@ class Origin:
         return f"{self.file}:{self.line}" if self.line else self.file
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True, init=False)
 class Argument:
     """One argument of a node, or one element of a container.
 
@@ -317,8 +317,41 @@ class Argument:
     annotation: str = ""
     origin: Origin | None = dataclasses.field(default=None, compare=False)
 
+    # There are more of these than of anything else. What `dataclasses` would write to
+    # get past `frozen` takes twice as long as putting values into slots does.
+    def __init__(
+        self,
+        key: PathKey,
+        value: Value | None,
+        default: Value | None = None,
+        factory: Symbol | None = None,
+        required: bool = False,
+        tags: tuple[Symbol, ...] = (),
+        annotation: str = "",
+        origin: Origin | None = None,
+    ):
+        _put_key(self, key)
+        _put_value(self, value)
+        _put_default(self, default)
+        _put_factory(self, factory)
+        _put_required(self, required)
+        _put_tags(self, tags)
+        _put_annotation(self, annotation)
+        _put_origin(self, origin)
 
-@dataclasses.dataclass(frozen=True, slots=True)
+
+_argument: Any = Argument
+_put_key = _argument.key.__set__
+_put_value = _argument.value.__set__
+_put_default = _argument.default.__set__
+_put_factory = _argument.factory.__set__
+_put_required = _argument.required.__set__
+_put_tags = _argument.tags.__set__
+_put_annotation = _argument.annotation.__set__
+_put_origin = _argument.origin.__set__
+
+
+@dataclasses.dataclass(frozen=True, slots=True, init=False)
 class Node:
     """A Buildable or a container.
 
@@ -333,6 +366,7 @@ class Node:
         so that sharing it means nothing. In a graph equal ones are one node.
       metadata: What a `custom` container needs, besides its elements, to be made anew.
       origin: Where a Buildable was made, if it is known.
+      swapped: Who made a Buildable call something else last; None if nobody did.
     """
 
     kind: Kind
@@ -342,6 +376,27 @@ class Node:
     is_value: bool = False
     metadata: Leaf | None = None
     origin: Origin | None = dataclasses.field(default=None, compare=False)
+    swapped: Origin | None = dataclasses.field(default=None, compare=False)
+
+    def __init__(  # as of an argument
+        self,
+        kind: Kind,
+        arguments: tuple[Argument, ...],
+        callable: Symbol | None = None,  # noqa: A002 - the field's name
+        type: Symbol | None = None,  # noqa: A002
+        is_value: bool = False,
+        metadata: Leaf | None = None,
+        origin: Origin | None = None,
+        swapped: Origin | None = None,
+    ):
+        _put_kind(self, kind)
+        _put_arguments(self, arguments)
+        _put_callable(self, callable)
+        _put_type(self, type)
+        _put_is_value(self, is_value)
+        _put_metadata(self, metadata)
+        _put_made(self, origin)
+        _put_swapped(self, swapped)
 
     @property
     def is_buildable(self) -> bool:
@@ -358,6 +413,17 @@ class Node:
             if argument.key == key and type(argument.key) is type(key):
                 return argument
         return None
+
+
+_node: Any = Node
+_put_kind = _node.kind.__set__
+_put_arguments = _node.arguments.__set__
+_put_callable = _node.callable.__set__
+_put_type = _node.type.__set__
+_put_is_value = _node.is_value.__set__
+_put_metadata = _node.metadata.__set__
+_put_made = _node.origin.__set__
+_put_swapped = _node.swapped.__set__
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

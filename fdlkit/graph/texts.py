@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fdlkit.graph import leaf_texts, names, paths, reprs
+from fdlkit.graph import leaf_texts, names, paths
 from fdlkit.graph.model import Graph, Leaf, Link, Node, Opaque
 from fdlkit.graph.model import Value as GraphValue
 from fdlkit.graph.references import spell
@@ -32,12 +32,7 @@ def leaf(value: Leaf) -> str:
 
 def of_live(value: Any) -> str:
     """What a leaf that holds the value shows: what a reference to it comes to."""
-    try:
-        return leaf_texts.text(names.Names().leaf(value))
-    except ValueError:  # Python writes out no int of many thousand digits
-        if isinstance(value, int):
-            return f"int of {value.bit_length()} bits"
-        return reprs.text(value)
+    return leaf_texts.text(names.Names().leaf(value))
 
 
 # What to write for a reference: its node, and the node or container that holds it.

@@ -9,7 +9,16 @@ import sys
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from fdlkit.graph import arrays, members, module_names, names, value_kinds, values
+from fdlkit.errors import is_interrupt
+from fdlkit.graph import (
+    arrays,
+    members,
+    messages,
+    module_names,
+    names,
+    value_kinds,
+    values,
+)
 from fdlkit.graph.model import UNKNOWN, Array, DType, Made, Member, Symbol
 from fdlkit.serialize import nearby
 from fdlkit.serialize.allowed import NAMES, OWN_PACKAGES
@@ -170,6 +179,11 @@ class Lookup:
                     "the JSON again"
                 )
             raise _NotUsableError(why) from None
+        except BaseException as error:  # a module may raise anything
+            if is_interrupt(error):
+                raise
+            what = messages.raised(f"importing {name}", error)[0]
+            raise _NotUsableError(what) from error
 
     def _not_allowed(self, symbol: Symbol) -> str:
         package = symbol.module.partition(".")[0]
