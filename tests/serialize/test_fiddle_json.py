@@ -241,6 +241,7 @@ NESTED = fdl.Config(dict, x=[fdl.Config(dict, y=1)])
             "x: it holds a os.environ, which has no form here",
         ),
     ],
+    ids=["version", "bytes", "leaf", "type"],
 )  # fmt: skip
 def test_what_has_no_form_here_is_refused_with_its_place(text: str, said: str):
     with pytest.raises(UserError) as refused:

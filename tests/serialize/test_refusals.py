@@ -133,7 +133,7 @@ def closure(rate):
         ),
         (Axes(more=[1, {"k": io.StringIO()}]), "Axes(", "write the file's path"),
     ],
-    ids=lambda value: str(value)[:20],
+    ids=lambda value: value[:20] if isinstance(value, str) else type(value).__name__,
 )
 def test_a_value_is_told_with_what_to_write(value: Any, what: str, instead: str):
     first, second, third = lines_of({"x": [value]})

@@ -112,7 +112,7 @@ KEPT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("value", "text"), KEPT, ids=lambda v: str(v)[:30])
+@pytest.mark.parametrize(("value", "text"), KEPT, ids=[text[:30] for _, text in KEPT])
 def test_a_value_is_kept_and_shown_the_same_without_being_made(value, text):
     config = fdl.Config(Box, a=value)
     written = dumps(config)
