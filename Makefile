@@ -29,6 +29,11 @@ endif
 # Where the C library or the kernel does not have them, this does nothing.
 HUGE_PAGES := GLIBC_TUNABLES=glibc.malloc.hugetlb=1
 
+# The fast tests run in as many processes as there are cores, a file of tests in one of
+# them; each needs a GiB or two, so not in more than four. The slow ones start devices
+# and processes themselves, and have the machine alone.
+TEST_PROCESSES := --numprocesses=auto --maxprocesses=4 --dist=loadfile
+
 DEMO := experiments/lm.py:base --workdir=runs/demo
 
 .DEFAULT_GOAL := help
@@ -71,7 +76,7 @@ demo: setup ## train the language model, then compare it with byte n-gram models
 	$(HUGE_PAGES) $(BIN)/python tools/ngram.py $(DEMO)
 
 test: setup ## run the fast tests
-	$(BIN)/python -m pytest -m 'not slow' $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m 'not slow' $(TEST_PROCESSES) $(PYTEST_ARGS)
 
 test-slow: setup ## run the tests that take minutes
 	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)

@@ -66,6 +66,10 @@ def run(parsed: Parsed) -> int:
     from fdlkit.cli.targets import load_overridden
 
     loaded = load_overridden(target, parsed)
+    if style == "script":
+        text = _script(loaded, parsed, target, steps)
+        output.write(text, None if out == STDOUT else out)
+        return 0
     text = _text(loaded, parsed, target)
     if parsed.values["verify"] != "false":
         with only_the_answer():
@@ -118,11 +122,31 @@ def _steps(verify: str, style: str) -> int | None:
     return int(number)
 
 
+def _command(parsed: Parsed, target: str) -> str:
+    positional = [] if parsed.positional else [target]
+    return shlex.join(["fdlkit", "codegen", *positional, *parsed.argv])
+
+
+def _script(
+    loaded: LoadedTarget, parsed: Parsed, target: str, steps: int | None
+) -> str:
+    """The proven text of the style `script`."""
+    with only_the_answer():
+        from fdlkit.codegen.script import making
+
+        making.refuse_comments(parsed.values["comments"])
+        origin = making.origin_of(
+            target, _command(parsed, target), loaded.module, loaded.function
+        )
+        if parsed.values["verify"] == "false":
+            return making.script(loaded.cfg, origin)
+        return making.proven_script(loaded.cfg, origin, steps=steps)
+
+
 def _text(loaded: LoadedTarget, parsed: Parsed, target: str) -> str:
     from fdlkit.codegen.writing import Source, codegen
 
-    positional = [] if parsed.positional else [target]
-    command = shlex.join(["fdlkit", "codegen", *positional, *parsed.argv])
+    command = _command(parsed, target)
     source = Source(target, command, loaded.function or "base")
     with only_the_answer():  # defaults are made by the user's own code
         return codegen(

@@ -19,7 +19,7 @@ def formatted(text: str) -> str:
     Raises:
       UserError: There is no ruff, or it refuses the text.
     """
-    command = [_ruff(), *_ARGUMENTS, "--no-cache", "--stdin-filename=code.py", "-"]
+    command = [ruff(), *_ARGUMENTS, "--no-cache", "--stdin-filename=code.py", "-"]
     done = subprocess.run(
         command, input=text.encode(), capture_output=True, check=False
     )
@@ -29,7 +29,7 @@ def formatted(text: str) -> str:
     return done.stdout.decode()
 
 
-def _ruff() -> str:
+def ruff() -> str:
     """The environment's own ruff before any other."""
     name = "ruff.exe" if sys.platform == "win32" else "ruff"
     for folder in (sysconfig.get_path("scripts"), os.path.dirname(sys.executable)):

@@ -61,16 +61,24 @@ def codegen(
     if style in ("build", "fiddle"):
         return formatting.formatted(unformatted(cfg, style, comments, source))
     if style == "script":
-        raise UserError(
-            "the style 'script' is not in this version",
-            "  there are --style=build and --style=fiddle",
-        )
+        return _script(cfg, comments, source)
     hint = suggest.hint(style, STYLES)
     raise UserError(
         f"there is no style '{style}'",
         *([f"  {hint}"] if hint else []),
         f"  styles: {', '.join(STYLES)}",
     )
+
+
+def _script(cfg: Any, comments: Comments, source: Source) -> str:
+    # JAX and the training wing are loaded for this style alone.
+    from fdlkit.codegen.script import making
+
+    making.refuse_comments(comments)
+    if isinstance(cfg, Graph):
+        raise UserError("a script is made of a config, not of a graph")
+    origin = making.origin_of(source.target, source.command, None, source.name)
+    return making.script(cfg, origin)
 
 
 def unformatted(
