@@ -133,6 +133,8 @@ class _Describer:
         if isinstance(value, _Said):
             return value.text
         kind = type(value)
+        if _name(kind) == "fiddle._src.experimental.lazy_imports.ProxyObject":
+            value = _imported(value.qualname)  # stands for what it names
         if kind in _ATOMS:
             if kind is int and value.bit_length() > 10_000:
                 return f"int {value:#x}"
@@ -259,6 +261,17 @@ class _Said:
     """Something that is all text."""
 
     text: str
+
+
+def _imported(name: str) -> Any:
+    """What a name that is imported lazily leads to: `pkg.mod:Outer.Inner`."""
+    module, colon, qualname = name.partition(":")
+    if not colon:
+        module, _, qualname = module.rpartition(".")
+    found: Any = importlib.import_module(module)
+    for part in qualname.split("."):
+        found = getattr(found, part)
+    return found
 
 
 def _numbered(values: Iterable[Any]) -> list[tuple[str, Any]]:

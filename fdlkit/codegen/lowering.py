@@ -25,7 +25,18 @@ from fdlkit.codegen.program import (
 )
 from fdlkit.codegen.refusals import Refusals, UnwritableError
 from fdlkit.graph import names, origins, paths
-from fdlkit.graph.model import Argument, Graph, Leaf, Link, Node, Opaque, Symbol, Value
+from fdlkit.graph.model import (
+    Argument,
+    Array,
+    Graph,
+    Leaf,
+    Link,
+    Made,
+    Node,
+    Opaque,
+    Symbol,
+    Value,
+)
 from fdlkit.graph.places import Places
 
 # What is written of a node's argument: its value, by the node's number.
@@ -46,6 +57,9 @@ _TYPES = {
     "frozenset": "frozenset",
     "dict": "dict",
 }
+# Leaves that are objects, so that it matters whether two of them are one.
+_OBJECTS = (Array, Made, Opaque)
+
 _MUTABLE = ("list", "set", "dict", "ordered_dict", "default_dict")
 
 
@@ -134,8 +148,8 @@ class Lowering:
         """A leaf where it stands; what cannot be written is noted."""
         try:
             held = leaf.value
-            if isinstance(held, Opaque) and id(held.live) in self._held_often:
-                return (Use(self._object(held, key)),)
+            if isinstance(held, _OBJECTS) and id(held.live) in self._held_often:
+                return (Use(self._object(held)),)
             return self.leaves.leaf(leaf)
         except UnwritableError as error:
             self.refusals.add(node, key, error)
@@ -273,13 +287,13 @@ class Lowering:
         except UnwritableError:
             return ()
 
-    def _object(self, held: Opaque, key: paths.PathKey | None) -> int:
+    def _object(self, held: Array | Made | Opaque) -> int:
         """The expression of a leaf that stands in several places and is one object."""
         known = self._objects.get(id(held.live))
         if known is None:
             text = self.leaves.live(held.live)
             known = self._objects[id(held.live)] = self.reserve()
-            called = held.type.rpartition(".")[2]
+            called = type(held.live).__name__
             self.put(known, Expression(text, called=called, is_object=True, binding=0))
         return known
 
@@ -332,6 +346,6 @@ def _held_often(graph: Graph, places: Places) -> frozenset[int]:
     for number in places.order:
         for argument in graph.nodes[number].arguments:
             value: Value | None = argument.value
-            if type(value) is Leaf and type(value.value) is Opaque:
+            if type(value) is Leaf and isinstance(value.value, _OBJECTS):
                 counts[id(value.value.live)] += 1
     return frozenset(one for one, count in counts.items() if count > 1)

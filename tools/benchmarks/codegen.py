@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import pathlib
 import statistics
 import tempfile
@@ -51,7 +52,12 @@ def _median(what: Callable[[], Any], rounds: int) -> float:
 
 
 def _growth(rounds: int) -> None:
-    """What twice the nodes cost, and depth."""
+    """What twice the nodes cost, and depth.
+
+    As `timeit` does it, without the collector of garbage: what that costs depends on
+    all else that the process holds.
+    """
+    gc.disable()
     for style in _STYLES:
         last = 0.0
         for name, config in (
@@ -63,6 +69,8 @@ def _growth(rounds: int) -> None:
             grown = f"{taken / last:5.2f} x the last" if is_next else ""
             print(f"  {style:<7} {name:<13} {taken * 1e3:9.1f}  {grown}".rstrip())
             last = taken
+            gc.collect()
+    gc.enable()
 
 
 def _proofs() -> None:
