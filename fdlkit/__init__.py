@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fdlkit import flags as flags
     from fdlkit.check.allowing import allow as allow
     from fdlkit.check.report import check as check
+    from fdlkit.codegen.writing import codegen as codegen
     from fdlkit.diff.applying import apply as apply
     from fdlkit.diff.compare import diff as diff
     from fdlkit.graph.build import build as build
@@ -35,6 +36,7 @@ _HOMES = {
     "apply": "fdlkit.diff.applying",
     "build": "fdlkit.graph.build",
     "check": "fdlkit.check.report",
+    "codegen": "fdlkit.codegen.writing",
     "diff": "fdlkit.diff.compare",
     "display": "fdlkit.view.notebook",
     "dumps": "fdlkit.serialize.writing",
@@ -55,6 +57,7 @@ __all__ = [
     "apply",
     "build",
     "check",
+    "codegen",
     "diff",
     "display",
     "dumps",

@@ -79,8 +79,7 @@ class StdlibCorpus:
         if not files:
             raise UserError(
                 f"this Python has no standard library sources in {root}",
-                "  use a Python that has them, or "
-                "fdlkit.data.TextFiles('texts/**/*.txt')",
+                "  use a Python that has them, or TextFiles('texts/**/*.txt')",
             )
         return _read(files, self.split, self.eval_fraction)
 
@@ -138,8 +137,8 @@ def files_of_split(
         files.
     """
     if split not in get_args(Split):
-        hint = suggest.hint(split, get_args(Split))
-        lines = [f"  {hint}"] if hint else []
+        meant = suggest.hint(split, get_args(Split))
+        lines = [f"  {meant}"] if meant else []
         raise UserError(f"no split {split!r}", *lines, "  splits: train, eval")
     if not 0 <= eval_fraction <= 1:
         raise UserError(f"eval_fraction={eval_fraction} is not between 0 and 1")

@@ -79,10 +79,10 @@ class Pipeline:
         if self.seed < 0:
             raise UserError(f"seed={self.seed} of a pipeline is negative")
         if self.remainder not in get_args(Remainder):
-            hint = suggest.hint(str(self.remainder), get_args(Remainder))
+            meant = suggest.hint(str(self.remainder), get_args(Remainder))
             raise UserError(
                 f"no remainder {self.remainder!r}",
-                *([f"  {hint}"] if hint else []),
+                *([f"  {meant}"] if meant else []),
                 "  possible: drop, pad",
             )
         check_transforms(self.transforms)

@@ -7,7 +7,7 @@ from typing import Any
 
 import fiddle as fdl
 
-from fdlkit.errors import UserError
+from fdlkit.errors import UserError, is_interrupt
 from fdlkit.graph import (
     factories,
     fiddle_internals,
@@ -17,16 +17,19 @@ from fdlkit.graph import (
     tasks,
     walk,
 )
+from fdlkit.graph.hidden_configs import left_by_factory
 from fdlkit.graph.missing import refuse_missing
 from fdlkit.graph.model import (
     UNKNOWN,
     Argument,
+    Graph,
     Leaf,
     Link,
     Node,
     Origin,
     Symbol,
 )
+from fdlkit.graph.places import Places
 from fdlkit.graph.references import spell
 from fdlkit.graph.resolve import Resolver, Where
 from fdlkit.graph.snapshot import Taken, take
@@ -63,7 +66,8 @@ def build(config: Any) -> Any:
       UserError: Required arguments are not set (all are listed), a reference leads
         nowhere or in a circle, or there is one of the traps of `refuse_traps`. Nothing
         has been built then.
-      BuildError: A constructor raised, or called `sys.exit`. Ctrl-C passes through.
+      BuildError: A constructor raised whatever it may raise, or called `sys.exit`.
+        Ctrl-C passes through.
     """
     taken = take(config)
     graph = taken.graph
@@ -75,6 +79,19 @@ def build(config: Any) -> Any:
     order = builder.rehearse(graph.root.node)
     with fiddle_internals.in_build():
         return builder.build(order)
+
+
+def refuse_unbuildable(graph: Graph, places: Places) -> None:
+    """Finds all that would keep a config from being built, and calls nothing.
+
+    Raises:
+      UserError: As `build`, before it builds.
+    """
+    refuse_traps(graph, places)
+    refuse_missing(graph, places)
+    has_references = any(graph.nodes[n].kind == "reference" for n in places.order)
+    if has_references and isinstance(graph.root, Link):
+        _Rehearsal(graph, places).order(graph.root.node)
 
 
 class _Rehearsal(Resolver):
@@ -164,9 +181,20 @@ class _Builder(Resolver):
         if node.kind in ("partial", "arg_factory"):
             return self._bound(node, original, args, kwargs)
         try:
-            return fiddle_internals.call(original, args, kwargs)
-        except (Exception, SystemExit) as error:
+            built = fiddle_internals.call(original, args, kwargs)
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
             raise self._failed(number, values, error) from error
+        if (name := left_by_factory(node, built)) is not None:
+            path = paths.format(self.places.path(number))
+            raise BuildError(
+                path,
+                f"the default of {self.places.describe(number)} is a config: {name}",
+                "  a build does not look into what a default_factory makes",
+                f"  set {name} in the config, with --fdl_set too",
+            )
+        return built
 
     def _bound(
         self, node: Node, original: Any, args: list[Any], kwargs: dict[str, Any]

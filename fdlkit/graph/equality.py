@@ -6,15 +6,13 @@ import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from fdlkit.graph import paths, texts
+from fdlkit.graph import leaf_texts, paths, texts
 from fdlkit.graph.model import (
     UNKNOWN,
     Argument,
-    DType,
     Graph,
     Leaf,
     Link,
-    Member,
     Node,
     Opaque,
     Symbol,
@@ -256,7 +254,7 @@ _Known = tuple[Graph, Argument]
 
 
 def _graph(config: Any) -> Graph:
-    return config if isinstance(config, Graph) else snapshot(config)
+    return config if isinstance(config, Graph) else snapshot(config, history=False)
 
 
 def _path(way: _Way | None) -> str:
@@ -323,11 +321,21 @@ def _same_opaque(x: Any, y: Any) -> bool:
         return False
     numpy = sys.modules.get("numpy")
     try:
+        if _is_key(x) and _is_key(y):
+            x, y = (sys.modules["jax"].random.key_data(key) for key in (x, y))
         if numpy is not None and hasattr(x, "__array__") and hasattr(x, "dtype"):
             return x.dtype == y.dtype and bool(numpy.array_equal(x, y))
         return bool(x == y)
     except Exception:  # noqa: BLE001 - a type that cannot be compared has no equals
         return False
+
+
+def _is_key(value: Any) -> bool:
+    """Whether it is a key of JAX's random numbers, which is no array of numbers."""
+    jax: Any = sys.modules.get("jax")
+    if jax is None or not isinstance(value, jax.Array):
+        return False
+    return jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key)
 
 
 def _is_made(side: _Side | None, p: Argument | None, q: Argument | None) -> bool:
@@ -364,14 +372,7 @@ def _public(graph: Graph, value: Value) -> str:
 
 def _leaf(value: Value) -> str | None:
     """The full name of a function or class, where the brief text is the short one."""
-    if not isinstance(value, Leaf):
-        return None
-    held = value.value
-    if isinstance(held, Symbol):
-        return held.name
-    if isinstance(held, Member):
-        return f"{held.enum.name}.{held.name}"
-    return f"dtype({held.name})" if isinstance(held, DType) else texts.leaf(value)
+    return leaf_texts.text(value.value, full=True) if isinstance(value, Leaf) else None
 
 
 def _tag_text(argument: Argument | None) -> str | None:

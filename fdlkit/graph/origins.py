@@ -7,10 +7,12 @@ here they are given one.
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import dataclasses
 import os
 import sys
+import types
 from collections.abc import Sequence
 from typing import Any
 
@@ -67,19 +69,37 @@ def of_entry(entry: history.HistoryEntry) -> Origin | None:
     return Origin(location.filename, location.line_number, cause)
 
 
-def origin(node: fdl.Buildable, key: str | int) -> Origin | None:
-    """Where the present value of an argument was written; None if unknown."""
-    entries = fiddle_internals.argument_history(node).get(key, ())
-    for entry in reversed(entries):
-        if entry.kind is history.ChangeKind.NEW_VALUE:
-            return of_entry(entry)
-    return None
+class Reader:
+    """Reads origins, each made once: there are far fewer lines than values."""
 
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, int, Cause | None], Origin | None] = {}
 
-def made(node: fdl.Buildable) -> Origin | None:
-    """Where a node was made; None if unknown."""
-    entries = fiddle_internals.callable_history(node)
-    return of_entry(entries[0]) if entries else None
+    def origin(self, node: fdl.Buildable, key: str | int) -> Origin | None:
+        """Where the present value of an argument was written; None if unknown."""
+        entries = fiddle_internals.argument_history(node).get(key, ())
+        for entry in reversed(entries):
+            if entry.kind is history.ChangeKind.NEW_VALUE:
+                return self._of(entry)
+        return None
+
+    def made(self, node: fdl.Buildable) -> Origin | None:
+        """Where a node was made; None if unknown."""
+        entries = fiddle_internals.callable_history(node)
+        return self._of(entries[0]) if entries else None
+
+    def swapped(self, node: fdl.Buildable) -> Origin | None:
+        """Who made a node call something else last; None if nobody did."""
+        entries = fiddle_internals.callable_history(node)
+        return self._of(entries[-1]) if len(entries) > 1 else None
+
+    def _of(self, entry: history.HistoryEntry) -> Origin | None:
+        at = entry.location
+        cause = at.cause if type(at) is _CausedLocation else None
+        key = at.filename, at.line_number, cause
+        if key not in self._found:
+            self._found[key] = of_entry(entry)
+        return self._found[key]
 
 
 def birth(node: fdl.Buildable) -> int | None:
@@ -107,6 +127,12 @@ def written_by(
     return history.custom_location(lambda: location)
 
 
+def written_at(file: str, line: int) -> contextlib.AbstractContextManager[object]:
+    """Everything set within is recorded as written by a line of a file."""
+    location = _CausedLocation(file, line, None)
+    return history.custom_location(lambda: location)
+
+
 def written_by_lines(
     cause: Cause | None = None,
 ) -> contextlib.AbstractContextManager[object]:
@@ -126,9 +152,35 @@ def written_by_lines(
                 break
             frame = frame.f_back
         code = frame.f_code
-        return _CausedLocation(code.co_filename, frame.f_lineno, code.co_name, cause)
+        line = lines.of(frame)
+        return _CausedLocation(code.co_filename, line, code.co_name, cause)
 
+    lines = _Lines()
     return history.custom_location(here)
+
+
+class _Lines:
+    """Finds the lines that frames are in.
+
+    Python looks for each from the beginning of the function, so that one of 10,000
+    lines, each of which makes a node, would take a hundred times as long as one of
+    1,000.
+    """
+
+    def __init__(self) -> None:
+        # By the id of the code, with the code itself so that its id stays its own.
+        self._known: dict[int, tuple[types.CodeType, list[int], list[int]]] = {}
+
+    def of(self, frame: types.FrameType) -> int:
+        """The line that a frame is in."""
+        known = self._known.get(id(frame.f_code))
+        if known is None:
+            table = list(frame.f_code.co_lines())
+            starts = [start for start, _, _ in table]
+            found = [line or 0 for _, _, line in table]
+            known = self._known[id(frame.f_code)] = frame.f_code, starts, found
+        at = bisect.bisect_right(known[1], frame.f_lasti) - 1
+        return (known[2][at] if at >= 0 else 0) or frame.f_lineno
 
 
 def record(

@@ -22,7 +22,7 @@ from fiddle.experimental import auto_config
 
 from fdlkit import tracebacks
 from fdlkit.errors import UserError
-from fdlkit.graph import fiddle_internals, paths
+from fdlkit.graph import fiddle_internals, leaf_texts, paths, reprs
 from fdlkit.graph.model import Graph, Leaf, Link
 from fdlkit.graph.paths import Path
 
@@ -279,7 +279,7 @@ def show(node: Reference) -> str:
 
     def parts(value: Any) -> _Parts:
         if not isinstance(value, Reference):
-            return repr(value)
+            return reprs.plain(value)
         arguments = fiddle_internals.raw_arguments(value)
         if is_plain(value):
             return f"ref({arguments['path']})"
@@ -294,7 +294,7 @@ def spell(graph: Graph, number: int) -> str:
     def parts(value: Any) -> _Parts:
         node = graph.node(value)
         if node is None:
-            return repr(value.live)
+            return leaf_texts.text(value.value)
         given = {argument.key: argument.value for argument in node.arguments}
         if "path" in given:
             assert isinstance(given["path"], Leaf)

@@ -42,6 +42,8 @@ def definitions(module: ast.Module) -> list[Definition]:
     Functions, and other names for them: `small = base.as_buildable`,
     `wide = functools.partial(widen, by=2)`.
     """
+    # `fdlkit codegen --style=build` wrote it: its calls are read as a config.
+    is_of_calls = "--style=build" in (ast.get_docstring(module) or "")
     found: dict[str, Definition] = {}
     known: dict[str, ast.FunctionDef] = {}
     for node in module.body:
@@ -57,6 +59,8 @@ def definitions(module: ast.Module) -> list[Definition]:
             case _:
                 continue
         kind = kind_of(function)
+        if name == "build" and is_of_calls:
+            kind = "config"
         if kind is None or name.startswith("_"):
             continue
         found.pop(name, None)  # the last of several is what the name means

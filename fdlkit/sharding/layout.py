@@ -61,8 +61,8 @@ def check_rules(rules: AxisRules, mesh: Any) -> None:
 
 def _hints(name: str, known: Iterable[str]) -> list[str]:
     """A line that says which of the known axes was likely meant, if any."""
-    hint = suggest.hint(name, sorted(known))
-    return [hint] if hint else []
+    meant = suggest.hint(name, sorted(known))
+    return [meant] if meant else []
 
 
 def check_divides(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import os
+import stat
 import tokenize
 from collections.abc import Mapping
 
@@ -39,9 +40,34 @@ def list_configs(path: str | os.PathLike[str]) -> tuple[Entry, ...]:
     return entries(parse_source(text, path))
 
 
+def experiments(path: str | os.PathLike[str]) -> tuple[Entry, ...]:
+    """The configs of a file that say that they are of a `Trainer`, or do not say what.
+
+    One that needs arguments is a part of others.
+    """
+    module = parse_source(read_source(path), path)
+    wanted = {
+        one.name
+        for one in functions.definitions(module)
+        if one.kind == "config" and _may_be_experiment(one.function)
+    }
+    return tuple(entry for entry in entries(module) if entry.name in wanted)
+
+
+def _may_be_experiment(node: ast.FunctionDef) -> bool:
+    given = len(node.args.posonlyargs) + len(node.args.args) - len(node.args.defaults)
+    if given > 0 or None in node.args.kw_defaults:
+        return False
+    said = "" if node.returns is None else ast.unparse(node.returns)
+    return "[" not in said or "Trainer" in said
+
+
 def read_source(path: str | os.PathLike[str]) -> str:
     """The file's text in the encoding that it declares."""
     try:
+        # A pipe has its text once, and whoever waits for it may wait for ever.
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise UserError(f"{os.fspath(path)} is no regular file")
         with tokenize.open(path) as file:
             return file.read()
     except (SyntaxError, UnicodeDecodeError) as error:

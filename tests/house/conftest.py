@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # A room that is not here is of the hall, which knows both wings.
 WINGS = {
-    **dict.fromkeys(("train", "nn", "data", "sharding", "keys"), "training"),
+    **dict.fromkeys(("train", "nn", "data", "sharding", "keys", "eject"), "training"),
     **dict.fromkeys(
         (
             *("flags", "view", "completion", "diff", "overrides"),
@@ -22,7 +22,8 @@ WINGS = {
         "config",
     ),
     **dict.fromkeys(
-        ("errors", "printable", "suggest", "tracebacks", "user_cache"), "common"
+        ("errors", "printable", "suggest", "tracebacks", "user_cache", "whole_file"),
+        "common",
     ),
     "": "face",
 }

@@ -1,0 +1,299 @@
+"""The trainer: an experiment's parts in one frozen dataclass, and the loop."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import flax.linen as nn
+import jax
+import numpy as np
+import optax
+from etils import epath
+from jax.sharding import NamedSharding, PartitionSpec
+
+from fdlkit.data.pipeline import Pipeline
+from fdlkit.eject.train.checkpoints import Checkpoints
+from fdlkit.eject.train.metrics_file import MetricsFile
+from fdlkit.errors import RunFailedError
+from fdlkit.sharding.layout import (
+    DEFAULT_RULES,
+    AxisRules,
+    like_parameters,
+    mesh_spec,
+    named,
+    spec_tree,
+)
+from fdlkit.sharding.mesh import Mesh
+from fdlkit.train.checkpoints import CheckpointPolicy
+from fdlkit.train.losses import CrossEntropy, Loss
+from fdlkit.train.metrics import Metric
+from fdlkit.train.models import LinenModel
+from fdlkit.train.progress import LineProgress
+from fdlkit.train.state import TrainState
+from fdlkit.train.step import (
+    REPORT,
+    Schedule,
+    logged,
+    make_eval_step,
+    make_init,
+    make_train_step,
+    model_inputs,
+)
+from fdlkit.train.stop import Stop
+from fdlkit.train.trainer import mean_loss, token_inputs
+
+
+class Setup:
+    """The functions of a run and where their arrays live.
+
+    Attributes:
+      state: The training state's shapes.
+      shardings: A `NamedSharding` for each of its arrays.
+      batch_sharding: The layout of every array of a batch.
+    """
+
+    def __init__(self, trainer: Trainer):
+        model = (
+            LinenModel(trainer.model)
+            if isinstance(trainer.model, nn.Module)
+            else trainer.model
+        )
+        self._mesh = trainer.mesh.make()
+        self._rules = tuple(trainer.rules)
+        self._trainer = trainer
+        self._init = make_init(model, trainer.optimizer, trainer.seed)
+        self._train_step = make_train_step(
+            model,
+            trainer.loss,
+            trainer.optimizer,
+            inputs=trainer.inputs,
+            learning_rate=trainer.learning_rate,
+            log_every=trainer.log_every,
+            num_train_steps=trainer.num_train_steps,
+            seed=trainer.seed,
+        )
+        self._eval_step = make_eval_step(
+            model, trainer.loss, inputs=trainer.inputs, metrics=trainer.metrics
+        )
+        self._batch = abstract_batch(trainer.train_data)
+        self._inputs = model_inputs(trainer.inputs, self._batch)
+        with self._around():
+            rng = jax.random.key(trainer.seed)
+            boxed = dict(jax.eval_shape(model.init, rng, self._inputs))
+            self.state = jax.eval_shape(self._init, self._inputs)
+        specs = spec_tree(boxed, self._rules)
+        params = specs.pop("params", {})
+        layout = TrainState(
+            step=PartitionSpec(),
+            params=params,
+            model_state=specs,
+            opt_state=like_parameters(self.state.opt_state, self.state.params, params),
+            window=PartitionSpec(),
+        )
+        self.shardings = named(layout, self._mesh)
+        batch_spec = mesh_spec(("batch",), self._rules)
+        self.batch_sharding = NamedSharding(self._mesh, batch_spec)
+        self._replicated = NamedSharding(self._mesh, PartitionSpec())
+
+    def init_state(self) -> TrainState:
+        """The state before step 1; every array is made where it will live."""
+        inputs = jax.tree.map(lambda a: np.zeros(a.shape, a.dtype), self._inputs)
+        with self._around():
+            return jax.jit(self._init, out_shardings=self.shardings)(inputs)
+
+    def lower_train_step(self) -> Any:
+        """The lowered training step; its state argument is donated."""
+        with self._around():
+            return jax.jit(
+                self._train_step,
+                donate_argnums=0,
+                in_shardings=(self.shardings, self.batch_sharding, None),
+                out_shardings=(self.shardings, self._replicated),
+            ).lower(self.state, self._batch, None)
+
+    def lower_eval_step(self) -> Any:
+        """The lowered evaluation step."""
+        assert self._trainer.eval_data is not None
+        with self._around():
+            return jax.jit(
+                self._eval_step,
+                in_shardings=(
+                    self.shardings.params,
+                    self.shardings.model_state,
+                    self.batch_sharding,
+                ),
+                out_shardings=self._replicated,
+            ).lower(
+                self.state.params,
+                self.state.model_state,
+                abstract_batch(self._trainer.eval_data),
+            )
+
+    @contextlib.contextmanager
+    def _around(self) -> Iterator[None]:
+        """Traces under the mesh and the logical axis rules."""
+        with jax.set_mesh(self._mesh), nn.logical_axis_rules(self._rules):
+            yield
+
+
+def abstract_batch(pipeline: Pipeline) -> Mapping[str, jax.ShapeDtypeStruct]:
+    """The shapes of a pipeline's batches."""
+    return {
+        name: jax.ShapeDtypeStruct(array.shape, array.dtype)
+        for name, array in pipeline.spec().items()
+    }
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Result:
+    """How a run ended: at which step, and whether that is the last."""
+
+    step: int
+    finished: bool
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Trainer:
+    """Trains a model on batches; stops and goes on to the same bits.
+
+    Attributes:
+      model: A Flax Linen module.
+      train_data: Training batches.
+      optimizer: An Optax transformation.
+      num_train_steps: How many updates the run makes.
+      loss: Per-element values from the step's context.
+      inputs: The model's arguments by name, and where in the batch they are.
+      eval_data: Held-out batches; None: no evaluation.
+      metrics: What an evaluation reports, by name.
+      learning_rate: What the optimizer was given as its own, to be logged.
+      mesh: The device mesh.
+      rules: What mesh axes a logical axis is cut over.
+      log_every: Steps between log points; what is logged is a mean over them.
+      eval_every: Steps between evaluations; None: only after the last step.
+      checkpoints: When checkpoints are saved and how many stay.
+      seed: Of initial values and dropout.
+    """
+
+    model: Any
+    train_data: Pipeline
+    optimizer: optax.GradientTransformation
+    num_train_steps: int
+    loss: Loss = CrossEntropy()
+    inputs: Mapping[str, str] = dataclasses.field(default_factory=token_inputs)
+    eval_data: Pipeline | None = None
+    metrics: Mapping[str, Metric] = dataclasses.field(default_factory=mean_loss)
+    learning_rate: Schedule | float | None = None
+    mesh: Mesh = Mesh()
+    rules: AxisRules = DEFAULT_RULES
+    log_every: int = 100
+    eval_every: int | None = None
+    checkpoints: CheckpointPolicy = CheckpointPolicy()
+    seed: int = 0
+
+    @functools.cached_property
+    def setup(self) -> Setup:
+        """Shapes, layout and functions of the run on the devices that are there."""
+        return Setup(self)
+
+    def train(self, workdir: str, *, stop: Stop, progress: LineProgress) -> Result:
+        """Runs, or goes on with the run in `workdir`, to `num_train_steps`.
+
+        Raises:
+          RunFailedError: A loss or gradient was not finite.
+        """
+        folder = epath.Path(workdir)
+        setup = self.setup
+        batches = self.train_data.batches()
+        with Checkpoints(folder / "checkpoints", self.checkpoints) as checkpoints:
+            step = checkpoints.last_step or 0
+            if checkpoints.last_step is None:
+                state = setup.init_state()
+            else:
+                state, position = checkpoints.restore(
+                    step, like=setup.state, shardings=setup.shardings
+                )
+                batches.set_state(position)
+                progress.say(f"resumed from step {step} in {workdir}")
+            metrics = MetricsFile(folder / "metrics.jsonl", step)
+
+            def tell(values: Mapping[str, float]) -> None:
+                metrics.write(step, values)
+                progress.update(step, values)
+
+            if self._evaluates_at(step) and not metrics.is_evaluated(step):
+                tell(self._evaluate(state))
+            if step < self.num_train_steps:
+                train_step = setup.lower_train_step().compile()
+            report, began, timed = None, time.perf_counter(), step
+            while step < self.num_train_steps and stop.signal is None:
+                # The devices are at work on the step before while this is read.
+                rows = next(batches, None)
+                if rows is None:
+                    raise RunFailedError(f"the training data ends after {step} batches")
+                batch = jax.device_put(rows, setup.batch_sharding)
+                jax.block_until_ready(report)
+                state, report = train_step(state, batch, None)
+                step += 1
+                if step % self.log_every == 0 or step == self.num_train_steps:
+                    values = self._checked(step, report)
+                    now = time.perf_counter()
+                    rate = (step - timed) / (now - began)
+                    elements = rate * values["elements"] / values["steps"]
+                    tell(
+                        {name: values[name] for name in logged(self.learning_rate)}
+                        | {"steps_per_sec": rate}
+                        | {f"{self.loss.unit}_per_sec": elements}
+                    )
+                    began, timed = now, step
+                if self._evaluates_at(step):
+                    tell(self._evaluate(state))
+                    began, timed = time.perf_counter(), step
+                if step % self.checkpoints.every == 0:
+                    self._checked(step, report)
+                    checkpoints.save(state, batches.get_state(), step=step)
+            if step != checkpoints.last_step:
+                if report is not None:
+                    self._checked(step, report)
+                checkpoints.save(state, batches.get_state(), step=step)
+            metrics.close()
+        return Result(step=step, finished=step >= self.num_train_steps)
+
+    def _checked(self, step: int, report: jax.Array) -> dict[str, float]:
+        """A step's report by name; refuses numbers that are not finite."""
+        values = dict(zip(REPORT, np.asarray(report).tolist(), strict=True))
+        if values["first_nonfinite"]:
+            bad = step - int(values["steps"]) + int(values["first_nonfinite"])
+            raise RunFailedError(
+                f"the loss or its gradient is not finite at step {bad}",
+                "what to try: a lower learning rate, a longer warm-up, clipping",
+            )
+        return values
+
+    def _evaluates_at(self, step: int) -> bool:
+        """Whether the state after this step is evaluated."""
+        if self.eval_data is None or step == 0:
+            return False
+        periodic = self.eval_every is not None and step % self.eval_every == 0
+        return periodic or step == self.num_train_steps
+
+    def _evaluate(self, state: TrainState) -> dict[str, float]:
+        """Each metric over the whole set: sums in float64, one division at the end."""
+        assert self.eval_data is not None
+        totals = np.zeros((len(self.metrics), 2))
+        for rows in self.eval_data.batches():
+            batch = jax.device_put(rows, self.setup.batch_sharding)
+            sums = self._eval_step(state.params, state.model_state, batch)
+            totals += np.asarray(sums, np.float64)
+        return {
+            f"eval/{name}": float(numerator / denominator) if denominator else 0.0
+            for name, (numerator, denominator) in zip(self.metrics, totals, strict=True)
+        }
+
+    @functools.cached_property
+    def _eval_step(self) -> Any:
+        return self.setup.lower_eval_step().compile()

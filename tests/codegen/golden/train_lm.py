@@ -1,0 +1,2503 @@
+"""About a million parameters; five minutes on two CPU cores.
+
+    python train_lm.py --workdir=runs/first
+
+Started again, it goes on from the last checkpoint.
+
+Written from experiments/lm.py:base:
+
+    fdlkit codegen experiments/lm.py:base --out=train_lm.py
+
+Written for …
+
+Left out: writers (it logs to metrics.jsonl alone).
+"""
+
+from __future__ import annotations
+
+import abc
+import argparse
+import contextlib
+import dataclasses
+import difflib
+import functools
+import hashlib
+import json
+import math
+import os
+import pathlib
+import re
+import signal
+import sys
+import sysconfig
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, Protocol, TextIO, get_args
+
+import flax.linen as nn
+import flax.struct
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import orbax.checkpoint as ocp
+from etils import epath
+from flax.typing import VariableDict
+from jax.experimental import mesh_utils
+from jax.sharding import NamedSharding, PartitionSpec
+from jax.typing import DTypeLike
+
+# Errors
+# ------
+
+
+class UserError(Exception):
+    """Refused before anything ran or was written (exit code 2)."""
+
+    exit_code = 2
+
+    def __init__(self, what: str, *lines: str):
+        super().__init__("\n".join((what, *lines)))
+
+
+class RunFailedError(UserError):
+    """It ran, and the answer is no (exit code 1)."""
+
+    exit_code = 1
+
+
+def hint(word: str, candidates: Iterable[str]) -> str | None:
+    """`did you mean 'hidden'?` for the likeliest candidate, None if none is near."""
+    near = difflib.get_close_matches(word, list(candidates), n=1)
+    return f"did you mean '{near[0]}'?" if near else None
+
+
+# Key paths
+# ---------
+
+
+def get_key(context: Mapping[str, Any], key: str, *, wanted_by: str) -> Any:
+    """The value at a key path: `batch.tokens`, `preds.aux[0]`, `preds['a b']`.
+
+    Raises:
+      UserError: It leads nowhere; `wanted_by` says who asked.
+    """
+    value: Any = context
+    parts = re.findall(r"([A-Za-z_]\w*)|\[(-?\d+)\]|\['([^']*)'\]", key)
+    try:
+        for name, index, quoted in parts:
+            if index:
+                value = value[int(index)]
+            elif isinstance(value, Mapping):
+                value = value[name or quoted]
+            else:
+                value = getattr(value, name)
+    except (AttributeError, LookupError) as error:
+        raise UserError(f"{wanted_by}={key!r} leads nowhere: {error!r}") from error
+    return value
+
+
+# Sharding
+# --------
+
+
+AxisRules = Sequence[tuple[str, str | tuple[str, ...] | None]]
+
+# The first rule that still has its mesh axes free wins, array by array, so an
+# activation's `embed` is not split again where its `batch` holds `fsdp`.
+DEFAULT_RULES: AxisRules = (
+    ("batch", ("data", "fsdp")),
+    ("layers", "stage"),
+    ("vocab", "tensor"),
+    ("heads", "tensor"),
+    ("kv_heads", "tensor"),
+    ("mlp", "tensor"),
+    ("embed", "fsdp"),
+    ("time", "context"),
+    ("head_dim", None),
+)
+
+
+def mesh_spec(axes: Sequence[str | None], rules: AxisRules) -> PartitionSpec:
+    """The mesh axes of an array whose dims have these logical axis names."""
+    return nn.logical_to_mesh_axes(tuple(axes), tuple(rules)) or PartitionSpec()
+
+
+def split_of(entry: str | tuple[str, ...] | None, mesh: Any) -> int:
+    """In how many parts a dim with this `PartitionSpec` entry is cut."""
+    names = (entry,) if isinstance(entry, str) else entry or ()
+    return math.prod(mesh.shape[name] for name in names)
+
+
+def like_parameters(tree: Any, params: Any, specs: Any) -> Any:
+    """Specs for a tree that holds copies of the parameters (optimizer state).
+
+    A leaf whose path ends like a parameter's and which has that parameter's shape
+    (Adam's moments) is laid out like the parameter; any other is copied to every
+    device. This works on paths, so a transformation that wraps, masks or
+    partitions the tree needs no special case.
+
+    Args:
+      tree: Abstract arrays.
+      params: Abstract parameters.
+      specs: A `PartitionSpec` for each parameter.
+    """
+    is_spec = lambda x: isinstance(x, PartitionSpec)  # noqa: E731
+    by_path: Mapping[tuple[str, ...], tuple[Any, PartitionSpec]] = {
+        _names(path): (leaf.shape, spec)
+        for (path, leaf), spec in zip(
+            jax.tree_util.tree_leaves_with_path(params),
+            jax.tree.leaves(specs, is_leaf=is_spec),
+            strict=True,
+        )
+    }
+
+    def spec(path: Sequence[Any], leaf: Any) -> PartitionSpec:
+        names = _names(path)
+        for start in range(len(names)):
+            shape, found = by_path.get(names[start:], (None, PartitionSpec()))
+            if shape == leaf.shape:
+                return found
+        return PartitionSpec()
+
+    return jax.tree_util.tree_map_with_path(spec, tree)
+
+
+def _names(path: Sequence[Any]) -> tuple[str, ...]:
+    return tuple(jax.tree_util.keystr((key,), simple=True) for key in path)
+
+
+def named(specs: Any, mesh: jax.sharding.Mesh) -> Any:
+    """A tree of specs as a tree of `NamedSharding` on `mesh`."""
+    return jax.tree.map(
+        lambda spec: NamedSharding(mesh, spec),
+        specs,
+        is_leaf=lambda x: isinstance(x, PartitionSpec),
+    )
+
+
+def splits(axis: str) -> bool:
+    """Whether a logical axis is divided among two or more devices here and now.
+
+    False outside any mesh, without rules, and where no rule names the axis.
+    """
+    spec = nn.logical_to_mesh_axes((axis,))
+    mesh = jax.sharding.get_abstract_mesh()
+    return not mesh.empty and spec is not None and split_of(spec[0], mesh) > 1
+
+
+MESH_AXES = ("data", "fsdp", "tensor", "context", "stage")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MeshAxes:
+    """Sizes of the mesh axes over one kind of network; -1 once: the rest.
+
+    Attributes:
+      data: Replicas: the batch is split, parameters are copied.
+      fsdp: The batch is split, and parameters are split over their `embed` dim.
+      tensor: Heads, MLP width and vocabulary are split.
+      context: The time dim of activations is split.
+      stage: Stages of a pipeline.
+    """
+
+    data: int = 1
+    fsdp: int = 1
+    tensor: int = 1
+    context: int = 1
+    stage: int = 1
+
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes in the order of `MESH_AXES`, -1 still in place."""
+        return (self.data, self.fsdp, self.tensor, self.context, self.stage)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Mesh:
+    """The mesh of a run; it always has all of `MESH_AXES`.
+
+    Attributes:
+      ici: The size of each axis; -1 once: the rest.
+    """
+
+    ici: MeshAxes = MeshAxes(data=-1)
+
+    def make(self) -> jax.sharding.Mesh:
+        """A `jax.sharding.Mesh` of all devices."""
+        devices = jax.devices()
+        fixed = math.prod(n for n in self.ici.sizes() if n != -1)
+        rest = len(devices) // fixed
+        shape = tuple(rest if n == -1 else n for n in self.ici.sizes())
+        if math.prod(shape) != len(devices):
+            raise UserError(f"{self.ici} does not fit the {len(devices)} devices")
+        array = mesh_utils.create_device_mesh(
+            shape, devices=devices, allow_split_physical_axes=True
+        )
+        # Stated, because `jax.make_mesh` has come to default to Explicit.
+        auto = (jax.sharding.AxisType.Auto,) * len(MESH_AXES)
+        return jax.sharding.Mesh(array, MESH_AXES, axis_types=auto)
+
+
+def spec_tree(variables: Any, rules: AxisRules) -> Any:
+    """Mesh axes of every array: a tree of `PartitionSpec` like unboxed `variables`.
+
+    Arrays without logical axis names are copied to every device.
+    """
+    return jax.tree.map(
+        lambda leaf: (
+            mesh_spec(leaf.names, rules)
+            if isinstance(leaf, nn.Partitioned)
+            else PartitionSpec()
+        ),
+        variables,
+        is_leaf=lambda leaf: isinstance(leaf, nn.Partitioned),
+    )
+
+
+# Model
+# -----
+
+
+def normal_init(stddev: float, axes: tuple[str | None, ...]) -> Callable[..., Any]:
+    """Returns an initialiser: normal around 0, axes named."""
+    return nn.with_logical_partitioning(nn.initializers.normal(stddev), axes)
+
+
+def ones_init(axes: tuple[str | None, ...]) -> Callable[..., Any]:
+    """Returns an initialiser: all ones, axes named."""
+    return nn.with_logical_partitioning(nn.initializers.ones, axes)
+
+
+class RmsNorm(nn.Module):
+    """Divides by the root mean square and scales (Zhang & Sennrich, 2019).
+
+    Attributes:
+      epsilon: Added to the mean square.
+      param_dtype: What the scale is stored in.
+    """
+
+    epsilon: float = 1e-6
+    param_dtype: DTypeLike = jnp.float32
+
+    @nn.compact
+    def __call__(self, x: jax.Array) -> jax.Array:
+        """Returns `x`, normalised, in its own dtype: `[..., embed]`."""
+        scale = self.param(
+            "scale",
+            ones_init(("embed",)),
+            x.shape[-1:],
+            self.param_dtype,
+        )
+        y = x.astype(jnp.float32)
+        y *= jax.lax.rsqrt(jnp.mean(y * y, axis=-1, keepdims=True) + self.epsilon)
+        return (y * scale).astype(x.dtype)
+
+
+@dataclasses.dataclass(frozen=True)
+class Rotary:
+    """Rotates pairs of features by an angle that grows with the position.
+
+    Dot products of rotated queries and keys depend on the distance alone (Su et al.,
+    2021). Feature `i` is paired with feature `i + head_dim / 2`.
+
+    Attributes:
+      base: The slowest pair turns by about one radian in `base` positions.
+    """
+
+    base: float = 10_000.0
+
+    def __call__(self, x: jax.Array, positions: jax.Array) -> jax.Array:
+        """Returns `x`, rotated.
+
+        Args:
+          x: `[batch, time, heads, head_dim]`, with an even `head_dim`.
+          positions: Integers, `[batch, time]`, or `[1, time]` for all rows alike.
+        """
+        half = x.shape[-1] // 2
+        if x.shape[-1] % 2:
+            raise ValueError(
+                f"rotary positions need an even head_dim, not {x.shape[-1]}"
+            )
+        frequency = self.base ** (-jnp.arange(half, dtype=jnp.float32) / half)
+        angle = positions[:, :, None, None].astype(jnp.float32) * frequency
+        sin, cos = jnp.sin(angle), jnp.cos(angle)
+        first, second = jnp.split(x.astype(jnp.float32), 2, axis=-1)
+        rotated = (first * cos - second * sin, second * cos + first * sin)
+        return jnp.concatenate(rotated, axis=-1).astype(x.dtype)
+
+
+def segment_positions(segment_ids: jax.Array) -> jax.Array:
+    """Returns each token's place in its own segment.
+
+    Args:
+      segment_ids: Integers, `[batch, time]`; neighbours of one value are a segment.
+
+    Returns:
+      `[batch, time]`: 0, 1, 2, …, from 0 again wherever the value changes.
+    """
+    time = jnp.arange(segment_ids.shape[1])
+    changes = segment_ids[:, 1:] != segment_ids[:, :-1]
+    starts = jnp.pad(jnp.where(changes, time[1:], 0), ((0, 0), (1, 0)))
+    return time - jax.lax.cummax(starts, axis=1)
+
+
+class Transformer(nn.Module, kw_only=True):
+    """Embeds tokens, runs them through layers, and says what may come next.
+
+    The order of the fields is part of the parameters' names: Flax names a module that
+    two fields hold by the first of them, so fields that may share one come first.
+
+    Attributes:
+      vocab_size: The number of tokens.
+      hidden: The width of the residual stream.
+      embed: Tokens `[batch, time]` to `[batch, time, embed]`.
+      output: Has `attend`: `[batch, time, embed]` to logits. The very module that is
+        `embed`: the two are tied.
+      positions: Positions `[batch, time]` to vectors that are added to the embeddings;
+        None: attention knows positions by itself (`SelfAttention.rotary`).
+      layers: `[batch, time, embed]`, `segment_ids=` and `positions=` to the same shape.
+      norm: Makes the last normalisation when called with `name=`.
+    """
+
+    vocab_size: int
+    hidden: int
+    embed: nn.Module
+    output: nn.Module
+    positions: nn.Module | None = None
+    layers: nn.Module
+    norm: Callable[..., nn.Module] = RmsNorm
+
+    @nn.compact
+    def __call__(
+        self,
+        tokens: jax.Array,
+        *,
+        segment_ids: jax.Array | None = None,
+        positions: jax.Array | None = None,
+    ) -> jax.Array:
+        """Returns the logits of each next token.
+
+        Args:
+          tokens: Integers in `[0, vocab_size)`, `[batch, time]`.
+          segment_ids: Integers, `[batch, time]`, for rows packed with several
+            documents; attention stays within one. None: a row is one document.
+          positions: Integers, `[batch, time]`. None: counted within each segment.
+
+        Returns:
+          `[batch, time, vocab]`, in float32.
+
+        Raises:
+          ValueError: A part does not fit `hidden` or `vocab_size`.
+        """
+        if positions is None:
+            positions = (
+                jnp.arange(tokens.shape[1])[None]
+                if segment_ids is None
+                else segment_positions(segment_ids)
+            )
+        x = self.embed(tokens)
+        expect("model.embed", x.shape[-1], "hidden", self.hidden)
+        if self.positions is not None:
+            x += self.positions(positions).astype(x.dtype)
+        x = nn.with_logical_constraint(x, ("batch", "time", "embed"))
+        x = self.layers(x, segment_ids=segment_ids, positions=positions)
+        logits = self.output.attend(self.norm(name="norm")(x))
+        expect("model.output", logits.shape[-1], "vocab_size", self.vocab_size)
+        return nn.with_logical_constraint(
+            logits.astype(jnp.float32), ("batch", "time", "vocab")
+        )
+
+
+def expect(part: str, got: int, name: str, wanted: int) -> None:
+    """Refuses a part of another width than the model says."""
+    if got != wanted:
+        raise ValueError(f"{part} gives {got} values a token, but {name}={wanted}")
+
+
+class Einsum(nn.Module):
+    """Multiplies its input by a learned kernel, axes matched by letters.
+
+    Kernels keep their axes apart (`[embed, heads, head_dim]`, not
+    `[embed, heads * head_dim]`), so that a mesh axis splits whole heads and never
+    cuts through one. There is no bias.
+
+    Usage:
+
+    ```
+    Einsum("btd,dhk->bthk", (128, 4, 32), ("embed", "heads", "head_dim"))
+    ```
+
+    Attributes:
+      equation: Input and kernel to output, as `jnp.einsum` spells it; input and output
+        begin with batch and time: `bt`.
+      shape: The kernel's shape.
+      axes: The kernel's logical axis names, one for each dimension.
+      init_scale: The kernel's entries are normal with variance `init_scale / fan_in`,
+        where the fan-in is the product of *all* summed kernel dimensions.
+      dtype: What is computed in.
+      param_dtype: What the kernel is stored in.
+    """
+
+    equation: str
+    shape: tuple[int, ...]
+    axes: tuple[str | None, ...]
+    init_scale: float = 1.0
+    dtype: DTypeLike = jnp.float32
+    param_dtype: DTypeLike = jnp.float32
+
+    def __post_init__(self) -> None:
+        """Refuses an equation, a shape and axes that do not fit together."""
+        super().__post_init__()
+        kernel = kernel_letters(self.equation)
+        if not len(kernel) == len(self.shape) == len(self.axes):
+            raise ValueError(
+                f"equation={self.equation!r} gives a kernel of {len(kernel)} axes, "
+                f"shape={self.shape} has {len(self.shape)} and axes={self.axes} "
+                f"names {len(self.axes)}"
+            )
+
+    @nn.compact
+    def __call__(self, x: jax.Array) -> jax.Array:
+        """Returns `einsum(equation, x, kernel)` in `dtype`."""
+        check_sizes(self.equation, x.shape, self.shape)
+        stddev = math.sqrt(self.init_scale / fan_in(self.equation, self.shape))
+        kernel = self.param(
+            "kernel",
+            normal_init(stddev, self.axes),
+            self.shape,
+            self.param_dtype,
+        )
+        return contract(self.equation, x.astype(self.dtype), kernel.astype(self.dtype))
+
+
+def contract(
+    equation: str,
+    x: jax.Array,
+    kernel: jax.Array,
+    *,
+    preferred_element_type: DTypeLike | None = None,
+) -> jax.Array:
+    """Returns `jnp.einsum(equation, x, kernel)`, with fast gradients on CPU.
+
+    Batch and time are merged for the product: with two summed axes in the kernel's
+    gradient, XLA on CPU computes what comes before it again, transposed (a whole MLP
+    then takes three times as long). A mesh that splits time cannot split the merged
+    axis, so there they stay apart.
+
+    Args:
+      equation: Input and kernel to output; `bt` comes first in input and output.
+      x: `[batch, time, ...]`.
+      kernel: What `x` is multiplied by.
+      preferred_element_type: The dtype of the sums and of the output; None: `x`'s.
+    """
+    if splits("time"):
+        return jnp.einsum(
+            equation, x, kernel, preferred_element_type=preferred_element_type
+        )
+    rows = jnp.einsum(
+        equation.replace("bt", "n"),
+        x.reshape(-1, *x.shape[2:]),
+        kernel,
+        preferred_element_type=preferred_element_type,
+    )
+    return rows.reshape(*x.shape[:2], *rows.shape[1:])
+
+
+def kernel_letters(equation: str) -> str:
+    """Returns the kernel's letters: `"dhk"` for `"btd,dhk->bthk"`."""
+    form = re.fullmatch(r"bt[a-z]+,([a-z]+)->bt[a-z]+", equation)
+    if form is None or set("btn") & set(form[1]):
+        raise ValueError(f"equation={equation!r} is not of the form 'bt…,kernel->bt…'")
+    return form[1]
+
+
+def fan_in(equation: str, shape: tuple[int, ...]) -> int:
+    """Returns how many kernel entries are summed into one output value."""
+    output = equation.partition("->")[2]
+    letters = kernel_letters(equation)
+    return math.prod(
+        size
+        for letter, size in zip(letters, shape, strict=True)
+        if letter not in output
+    )
+
+
+def check_sizes(
+    equation: str, input_shape: tuple[int, ...], kernel_shape: tuple[int, ...]
+) -> None:
+    """Refuses an input that does not fit the kernel.
+
+    Raises:
+      ValueError: Which dimension differs.
+    """
+    letters = equation.partition(",")[0]
+    if len(letters) != len(input_shape):
+        raise ValueError(f"{equation!r} takes {letters}, not a shape {input_shape}")
+    sizes = dict(zip(letters, input_shape, strict=True))
+    for letter, size in zip(kernel_letters(equation), kernel_shape, strict=True):
+        if sizes.get(letter, size) != size:
+            raise ValueError(
+                f"{equation!r}: the input has {letter}={sizes[letter]}, "
+                f"the kernel {letter}={size}"
+            )
+
+
+class Embed(nn.Module):
+    """A table of one vector for each token, read both ways.
+
+    One node used as a model's `embed` and as its `output` is one table: tied.
+    Two nodes are two tables.
+
+    Attributes:
+      vocab_size: The number of tokens.
+      features: The width of a vector.
+      init_scale: The length of a vector at the start. It is also the root mean square
+        of an embedding, and the standard deviation of the logits of a normalised
+        input, whatever the width: a first loss of about
+        `log(vocab_size) + init_scale**2 / 2`.
+      dtype: What is computed in.
+      param_dtype: What the table is stored in.
+    """
+
+    vocab_size: int
+    features: int
+    init_scale: float = 0.5
+    dtype: DTypeLike = jnp.float32
+    param_dtype: DTypeLike = jnp.float32
+
+    def setup(self) -> None:
+        """Makes the table `[vocab, embed]`."""
+        self.embedding = self.param(
+            "embedding",
+            normal_init(self.init_scale / math.sqrt(self.features), ("vocab", "embed")),
+            (self.vocab_size, self.features),
+            self.param_dtype,
+        )
+
+    def __call__(self, tokens: jax.Array) -> jax.Array:
+        """Returns the vectors of some tokens, times the root of their width.
+
+        The factor lets one table serve both ends: short vectors for calm logits, and
+        embeddings as large as what the layers add to them (Vaswani et al., 2017).
+
+        Args:
+          tokens: Integers in `[0, vocab_size)`, of any shape.
+
+        Returns:
+          `[..., embed]`. A token past the end gives NaN: a wrong tokenizer is not to
+          train in silence.
+        """
+        # Rows are looked up in whole: cut by `fsdp`, they would have to be put together
+        # after the lookup, once for each token instead of once for each row.
+        table = nn.with_logical_constraint(
+            self.embedding.astype(self.dtype), ("vocab", None)
+        )
+        vectors = jnp.take(table, tokens, axis=0, mode="fill")
+        return vectors * math.sqrt(self.features)
+
+    def attend(self, x: jax.Array) -> jax.Array:
+        """Returns every token's logit, in float32.
+
+        Args:
+          x: `[batch, time, embed]`.
+
+        Returns:
+          `[batch, time, vocab]`.
+        """
+        return contract(
+            "btd,vd->btv",
+            x.astype(self.dtype),
+            self.embedding.astype(self.dtype),
+            preferred_element_type=jnp.float32,
+        )
+
+
+POLICIES: dict[str, Callable[..., bool]] = {
+    "full": jax.checkpoint_policies.nothing_saveable,
+    "nothing_saveable": jax.checkpoint_policies.nothing_saveable,
+    "everything_saveable": jax.checkpoint_policies.everything_saveable,
+    "dots_saveable": jax.checkpoint_policies.dots_saveable,
+    "checkpoint_dots": jax.checkpoint_policies.checkpoint_dots,
+    "dots_with_no_batch_dims_saveable": (
+        jax.checkpoint_policies.dots_with_no_batch_dims_saveable
+    ),
+    "checkpoint_dots_with_no_batch_dims": (
+        jax.checkpoint_policies.checkpoint_dots_with_no_batch_dims
+    ),
+}
+
+
+def remat_policy(name: str) -> Callable[..., bool] | None:
+    """Returns the policy of a name, None for `"none"`: keep all, compute nothing twice.
+
+    Names are those of `jax.checkpoint_policies` that take no arguments, and `"full"`:
+    keep nothing but each layer's input.
+
+    Raises:
+      ValueError: There is no policy of this name.
+    """
+    if name == "none":
+        return None
+    if name not in POLICIES:
+        meant = hint(str(name), ["none", *POLICIES])
+        raise ValueError(
+            f"remat={name!r} is not one of none, {', '.join(POLICIES)}"
+            + (f"; {meant}" if meant else "")
+        )
+    return POLICIES[name]
+
+
+def children(module: nn.Module) -> Iterator[tuple[str, str, nn.Module]]:
+    """Yields the modules that a module's fields hold, in the fields' order.
+
+    Lists, tuples, mappings and plain dataclasses in between are looked through.
+
+    Yields:
+      The field's name, the path from the module (`.mlp`, `.shared[0]`), the child.
+    """
+    for field in dataclasses.fields(module):
+        if field.name in ("parent", "name"):  # Flax's own: they lead upwards.
+            continue
+        pending: list[tuple[str, Any]] = [
+            (f".{field.name}", getattr(module, field.name))
+        ]
+        while pending:
+            path, value = pending.pop()
+            if isinstance(value, nn.Module):
+                yield field.name, path, value
+            else:
+                pending.extend(reversed(parts(path, value)))
+
+
+def parts(path: str, value: object) -> list[tuple[str, Any]]:
+    """Returns what a container holds, with paths; nothing for anything else."""
+    if isinstance(value, (list, tuple)):
+        return [(f"{path}[{index}]", item) for index, item in enumerate(value)]
+    if isinstance(value, Mapping):
+        return [(f"{path}[{key!r}]", item) for key, item in value.items()]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [
+            (f"{path}.{field.name}", getattr(value, field.name))
+            for field in dataclasses.fields(value)
+        ]
+    return []
+
+
+def submodules(module: nn.Module, path: str) -> Iterator[tuple[str, nn.Module]]:
+    """Yields a module and all below it, each once, with the first path to it."""
+    seen: set[int] = set()
+    pending = [(path, module)]
+    while pending:
+        path, module = pending.pop()
+        if id(module) in seen:
+            continue
+        seen.add(id(module))
+        yield path, module
+        pending.extend(
+            (path + step, child) for _, step, child in reversed([*children(module)])
+        )
+
+
+class Repeat(nn.Module):
+    """Runs `n` layers that are built alike, each with its own parameters.
+
+    Their parameters are one tree whose arrays have a leading axis of length `n`, with
+    `scan` and without. So initial values, outputs and dropout are equal to the bit
+    either way, and a checkpoint of one opens in the other.
+
+    A module that is used inside the layers *and* elsewhere, or by all layers alike,
+    goes into `shared`: its parameters stay outside the stack, once, and each layer
+    gets it as a callable: `block(x, *shared, **inputs)`. Held by a field of the
+    template instead, it would be a different module: see `refuse_hidden_sharing`.
+
+    Attributes:
+      block: The template: `[batch, time, embed]` to the same shape and dtype.
+      n: The number of layers.
+      scan: Compile one layer and loop over it; else lay all of them out: slower to
+        compile, and faster where loops are slow.
+      shared: Modules whose parameters all layers use.
+      axis_name: The logical name of the leading axis. A `Repeat` inside a `Repeat`
+        needs its own.
+      remat: What the backward pass computes again, layer by layer: `none`, `full`, or
+        the name of one of `jax.checkpoint_policies`, such as `dots_saveable`.
+
+    Raises:
+      ValueError: `n` is not positive, there is no policy `remat`, or the template
+        holds a `Repeat` of the same `axis_name`.
+    """
+
+    block: nn.Module
+    n: int
+    scan: bool = True
+    shared: tuple[nn.Module, ...] = ()
+    axis_name: str = "layers"
+    remat: str = "none"
+
+    def __post_init__(self) -> None:
+        """Refuses what could not run."""
+        super().__post_init__()
+        if self.n < 1:
+            raise ValueError(f"n={self.n} layers: there must be one at least")
+        remat_policy(self.remat)
+        for path, inner in submodules(self.block, "block"):
+            if isinstance(inner, Repeat) and inner.axis_name == self.axis_name:
+                raise ValueError(
+                    f"axis_name={self.axis_name!r} is also that of the Repeat at "
+                    f"{path}: a Repeat inside a Repeat needs its own"
+                )
+
+    @nn.compact
+    def __call__(self, x: jax.Array, **inputs: Any) -> jax.Array:
+        """Returns what the last layer returns.
+
+        Args:
+          x: What the first layer gets: `[batch, time, embed]`.
+          **inputs: What every layer gets by name, unchanged, such as `segment_ids`.
+        """
+        if self.shared and self.is_initializing():
+            self._initialise_shared(x, inputs)
+        modules = tuple(module.copy(parent=None, name=None) for module in self.shared)
+        variables = tuple(module.variables for module in self.shared)
+
+        def layer(
+            block: nn.Module,
+            x: jax.Array,
+            variables: tuple[VariableDict, ...],
+            inputs: dict[str, Any],
+        ) -> jax.Array:
+            shared = (
+                SharedModule(module, values, block)
+                for module, values in zip(modules, variables, strict=True)
+            )
+            return block(x, *shared, **inputs)
+
+        policy = remat_policy(self.remat)
+        if policy is not None:
+            # Inside a loop XLA cannot merge the second computation with the first.
+            layer = nn.remat(layer, policy=policy, prevent_cse=not self.scan)
+
+        def step(block: nn.Module, x: jax.Array, *rest: Any) -> tuple[jax.Array, None]:
+            return layer(block, x, *rest), None
+
+        loop = nn.scan(
+            step,
+            variable_axes={"params": 0, "intermediates": 0},
+            split_rngs={"params": True, "dropout": True},
+            in_axes=nn.broadcast,
+            length=self.n,
+            unroll=1 if self.scan else self.n,
+            metadata_params={nn.PARTITION_NAME: self.axis_name},
+        )
+        return loop(self.block, x, variables, inputs)[0]
+
+    def _initialise_shared(self, x: jax.Array, inputs: dict[str, Any]) -> None:
+        """Has the shared modules make their parameters, once, outside the loop.
+
+        A throw-away copy of the template calls them where they really live; XLA drops
+        the rest.
+        """
+        block = self.block.copy(parent=None, name=None)
+        shared = (SharedModule(module) for module in self.shared)
+        block.init(jax.random.key(0), x, *shared, **inputs)
+
+
+@dataclasses.dataclass(frozen=True)
+class SharedModule:
+    """A module as the layers of a `Repeat` see it: to be called, not to be owned.
+
+    Attributes:
+      module: The module.
+      variables: Its variables, the same in all layers; None: the module has them.
+      caller: The layer that calls: the random keys for dropout are drawn from it.
+    """
+
+    module: nn.Module
+    variables: VariableDict | None = None
+    caller: nn.Module | None = None
+
+    def __call__(
+        self, *args: Any, method: Callable[..., Any] | None = None, **kwargs: Any
+    ) -> Any:
+        """Calls the module, or another method of its class: `method=Embed.attend`."""
+        if self.variables is None or self.caller is None:
+            call = type(self.module).__call__ if method is None else method
+            return call(self.module, *args, **kwargs)
+        rngs = {}
+        if self.caller.has_rng("dropout"):
+            rngs["dropout"] = self.caller.make_rng("dropout")
+        return self.module.apply(
+            self.variables, *args, rngs=rngs, method=method, **kwargs
+        )
+
+
+class Block(nn.Module):
+    """Attention and a feed-forward layer, each on a normalised residual stream.
+
+    Dropout is on exactly when a `dropout` random key is given.
+
+    Attributes:
+      attention: Called with `[batch, time, embed]`, `segment_ids` and `positions`.
+      mlp: Called with `[batch, time, embed]`.
+      norm: Makes a normalisation when called with `name=`.
+      dropout: The chance that a value which is to be added to the stream is left out.
+    """
+
+    attention: nn.Module
+    mlp: nn.Module
+    norm: Callable[..., nn.Module] = RmsNorm
+    dropout: float = 0.0
+
+    @nn.compact
+    def __call__(
+        self,
+        x: jax.Array,
+        *,
+        segment_ids: jax.Array | None = None,
+        positions: jax.Array | None = None,
+    ) -> jax.Array:
+        """Returns the stream after this layer, `[batch, time, embed]`, in its dtype."""
+        residual = self.attention(
+            self.norm(name="attention_norm")(x),
+            segment_ids=segment_ids,
+            positions=positions,
+        )
+        x = self._add(x, residual, name="attention_dropout")
+        residual = self.mlp(self.norm(name="mlp_norm")(x))
+        return self._add(x, residual, name="mlp_dropout")
+
+    def _add(self, x: jax.Array, residual: jax.Array, *, name: str) -> jax.Array:
+        if self.dropout:
+            residual = nn.Dropout(
+                self.dropout, deterministic=not self.has_rng("dropout"), name=name
+            )(residual)
+        x += residual.astype(x.dtype)
+        return nn.with_logical_constraint(x, ("batch", "time", "embed"))
+
+
+HEADS = ("batch", "time", "heads", "head_dim")
+KV_HEADS = ("batch", "time", "kv_heads", "head_dim")
+
+
+class SelfAttention(nn.Module):
+    """Each token attends to itself and to earlier tokens of its own segment.
+
+    With fewer key and value heads than query heads, neighbouring query heads share
+    one (grouped-query attention, Ainslie et al., 2023); `num_kv_heads=1` is
+    multi-query attention.
+
+    Attributes:
+      features: The width of input and output.
+      num_heads: The number of query heads.
+      num_kv_heads: The number of key and value heads; None: as many as query heads.
+      head_dim: The width of a head; None: `features // num_heads`.
+      rotary: Turns queries and keys by their positions; None: no rotation.
+      out_init_scale: The variance of the output kernel, times its fan-in.
+      dtype: What is computed in; softmax is in float32 whatever it is.
+      param_dtype: What the kernels are stored in.
+
+    Raises:
+      ValueError: `features` is not a multiple of `num_heads` and `head_dim` is not
+        given; `num_heads` is not a multiple of `num_kv_heads`; `head_dim` is odd and
+        `rotary` is given.
+    """
+
+    features: int
+    num_heads: int
+    num_kv_heads: int | None = None
+    head_dim: int | None = None
+    rotary: Callable[[jax.Array, jax.Array], jax.Array] | None = Rotary()
+    out_init_scale: float = 1.0
+    dtype: DTypeLike = jnp.float32
+    param_dtype: DTypeLike = jnp.float32
+
+    def __post_init__(self) -> None:
+        """Refuses heads that do not fit together."""
+        super().__post_init__()
+        for name, number in (
+            ("num_heads", self.num_heads),
+            ("num_kv_heads", self.num_kv_heads),
+            ("head_dim", self.head_dim),
+        ):
+            if number is not None and number < 1:
+                raise ValueError(f"{name}={number}: it must be one at least")
+        if self.head_dim is None and self.features % self.num_heads:
+            raise ValueError(
+                f"features={self.features} is not a multiple of "
+                f"num_heads={self.num_heads}"
+            )
+        if self.num_kv_heads is not None and self.num_heads % self.num_kv_heads:
+            raise ValueError(
+                f"num_heads={self.num_heads} is not a multiple of "
+                f"num_kv_heads={self.num_kv_heads}"
+            )
+        if self.rotary is not None and self._width_of_a_head() % 2:
+            raise ValueError(
+                f"head_dim={self._width_of_a_head()} is odd: "
+                "rotary positions turn pairs"
+            )
+
+    def _width_of_a_head(self) -> int:
+        return self.head_dim or self.features // self.num_heads
+
+    @nn.compact
+    def __call__(
+        self,
+        x: jax.Array,
+        *,
+        segment_ids: jax.Array | None = None,
+        positions: jax.Array | None = None,
+    ) -> jax.Array:
+        """Returns what each token gathers.
+
+        Args:
+          x: `[batch, time, embed]`.
+          segment_ids: Integers, `[batch, time]`; None: a row is one segment.
+          positions: Integers, `[batch, time]` or `[1, time]`; None: 0, 1, 2, ….
+
+        Returns:
+          `[batch, time, embed]`.
+        """
+        head_dim = self._width_of_a_head()
+        num_kv_heads = self.num_kv_heads or self.num_heads
+
+        def project(name: str, num_heads: int, heads: str) -> jax.Array:
+            return Einsum(
+                "btd,dhk->bthk",
+                (self.features, num_heads, head_dim),
+                ("embed", heads, "head_dim"),
+                dtype=self.dtype,
+                param_dtype=self.param_dtype,
+                name=name,
+            )(x)
+
+        query = project("query", self.num_heads, "heads")
+        key = project("key", num_kv_heads, "kv_heads")
+        value = project("value", num_kv_heads, "kv_heads")
+        if self.rotary is not None:
+            if positions is None:
+                positions = jnp.arange(x.shape[1])[None]
+            query = self.rotary(query, positions)
+            key = self.rotary(key, positions)
+        query = nn.with_logical_constraint(query, HEADS)
+        key = nn.with_logical_constraint(key, KV_HEADS)
+        value = nn.with_logical_constraint(value, KV_HEADS)
+        gathered = causal_attention(query, key, value, segment_ids=segment_ids)
+        gathered = nn.with_logical_constraint(gathered, HEADS)
+        return Einsum(
+            "bthk,hkd->btd",
+            (self.num_heads, head_dim, self.features),
+            ("heads", "head_dim", "embed"),
+            init_scale=self.out_init_scale,
+            dtype=self.dtype,
+            param_dtype=self.param_dtype,
+            name="out",
+        )(gathered)
+
+
+def causal_attention(
+    query: jax.Array,
+    key: jax.Array,
+    value: jax.Array,
+    *,
+    segment_ids: jax.Array | None = None,
+) -> jax.Array:
+    """Returns softmax(query · key / sqrt(head_dim)) · value over what may be seen.
+
+    Args:
+      query: `[batch, time, heads, head_dim]`.
+      key: `[batch, time, kv_heads, head_dim]`; `kv_heads` divides `heads`.
+      value: As `key`.
+      segment_ids: Integers, `[batch, time]`; None: a row is one segment.
+
+    Returns:
+      `[batch, time, heads, head_dim]`, in the query's dtype.
+    """
+    batch, time, num_heads, head_dim = query.shape
+    num_kv_heads = key.shape[2]
+    # Heads before time: the two products are then plain batched ones, and XLA on CPU
+    # moves a few megabytes once where it would move the scores several times.
+    grouped = query.reshape(
+        batch, time, num_kv_heads, num_heads // num_kv_heads, head_dim
+    ).transpose(0, 2, 3, 1, 4)
+    key = key.transpose(0, 2, 1, 3)
+    value = value.transpose(0, 2, 1, 3)
+    scores = jnp.einsum(
+        "bngtk,bnsk->bngts",
+        grouped * (1 / math.sqrt(head_dim)),
+        key,
+        preferred_element_type=jnp.float32,
+    )
+    mask = jnp.tril(jnp.ones((time, time), bool))[None]
+    if segment_ids is not None:
+        mask &= segment_ids[:, :, None] == segment_ids[:, None, :]
+    # A finite floor: a row of `-inf` would make the gradient NaN.
+    scores = jnp.where(mask[:, None, None], scores, jnp.finfo(jnp.float32).min)
+    weights = jax.nn.softmax(scores, axis=-1).astype(value.dtype)
+    gathered = jnp.einsum("bngts,bnsk->bngtk", weights, value)
+    return gathered.transpose(0, 3, 1, 2, 4).reshape(batch, time, num_heads, head_dim)
+
+
+Activation = Literal["gelu", "silu", "relu"]
+
+
+class Mlp(nn.Module):
+    """Up, a non-linearity, down; gated if asked for.
+
+    Gated with `silu` is SwiGLU, gated with `gelu` is GeGLU (Shazeer, 2020): the
+    activation of one projection multiplies another.
+
+    Attributes:
+      features: The width of input and output.
+      width: The width between.
+      activation: The non-linearity. `gelu` is the tanh form.
+      gated: Whether a third kernel gates the hidden layer.
+      out_init_scale: The variance of the output kernel, times its fan-in.
+      dtype: What is computed in.
+      param_dtype: What the kernels are stored in.
+    """
+
+    features: int
+    width: int
+    activation: Activation = "gelu"
+    gated: bool = False
+    out_init_scale: float = 1.0
+    dtype: DTypeLike = jnp.float32
+    param_dtype: DTypeLike = jnp.float32
+
+    def __post_init__(self) -> None:
+        """Refuses an activation that is none."""
+        super().__post_init__()
+        known = get_args(Activation)
+        if self.activation not in known:
+            meant = hint(str(self.activation), known)
+            raise ValueError(
+                f"activation={self.activation!r} is not one of {', '.join(known)}"
+                + (f"; {meant}" if meant else "")
+            )
+
+    @nn.compact
+    def __call__(self, x: jax.Array) -> jax.Array:
+        """Returns the layer's output, `[batch, time, embed]` to the same shape."""
+
+        def up(name: str) -> jax.Array:
+            return Einsum(
+                "btd,df->btf",
+                (self.features, self.width),
+                ("embed", "mlp"),
+                dtype=self.dtype,
+                param_dtype=self.param_dtype,
+                name=name,
+            )(x)
+
+        if self.gated:
+            y = activate(self.activation, up("gate")) * up("up")
+        else:
+            y = activate(self.activation, up("up"))
+        y = nn.with_logical_constraint(y, ("batch", "time", "mlp"))
+        return Einsum(
+            "btf,fd->btd",
+            (self.width, self.features),
+            ("mlp", "embed"),
+            init_scale=self.out_init_scale,
+            dtype=self.dtype,
+            param_dtype=self.param_dtype,
+            name="down",
+        )(y)
+
+
+def activate(activation: Activation, x: jax.Array) -> jax.Array:
+    """Applies the named non-linearity."""
+    if activation == "gelu":
+        return jax.nn.gelu(x, approximate=True)
+    if activation == "silu":
+        return jax.nn.silu(x)
+    return jax.nn.relu(x)
+
+
+# Data
+# ----
+
+
+class Tokenizer(Protocol):
+    """What the corpora and the trainer ask of a tokenizer."""
+
+    @property
+    def name(self) -> str:
+        """Names the vocabulary: tokenizers of one name give one text the same ids.
+
+        It is part of the key under which token files are kept.
+        """
+
+    @property
+    def vocab_size(self) -> int:
+        """Ids are in `[0, vocab_size)`."""
+
+    @property
+    def separator(self) -> int:
+        """The id that stands between documents, and for no text."""
+
+    @property
+    def bytes_per_token(self) -> np.ndarray:
+        """The bytes of text that each id stands for, `[vocab]` int32.
+
+        0 for the separator. Bits per byte follow from it exactly.
+        """
+
+    def encode(self, text: str | bytes) -> np.ndarray:
+        """The ids of one document's text, without separators. `[time]`"""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ByteTokenizer:
+    """One token a byte of UTF-8; byte 0, which text does not hold, separates.
+
+    Usage:
+
+        tokenizer = ByteTokenizer()
+        tokenizer.decode(tokenizer.encode("naïve")) == "naïve"
+    """
+
+    @property
+    def name(self) -> str:
+        """`bytes`."""
+        return "bytes"
+
+    @property
+    def vocab_size(self) -> int:
+        """256, the separator included."""
+        return 256
+
+    @property
+    def separator(self) -> int:
+        """0."""
+        return 0
+
+    @property
+    def bytes_per_token(self) -> np.ndarray:
+        """One for each id but the separator, `[vocab]` int32."""
+        counts = np.ones(self.vocab_size, np.int32)
+        counts[self.separator] = 0
+        return counts
+
+    def encode(self, text: str | bytes) -> np.ndarray:
+        """The bytes of `text`. `[time]` uint8
+
+        Raises:
+          ValueError: The text holds a zero byte, so it is not text.
+        """
+        raw = text.encode() if isinstance(text, str) else text
+        position = raw.find(b"\0")
+        if position >= 0:
+            raise ValueError(f"a zero byte at position {position}: this is not text")
+        return np.frombuffer(raw, np.uint8)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ArraySpec:
+    """Shape, type and axis names of one array.
+
+    Anything that reads `shape` and `dtype` takes it for an abstract array,
+    `jax.eval_shape` among them.
+
+    Attributes:
+      shape: The size of each axis.
+      dtype: The NumPy type of an element.
+      axes: The logical name of each axis (`batch`, `time`, …); None for an axis
+        that its source does not name.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    axes: tuple[str | None, ...]
+
+    def __str__(self) -> str:
+        sizes = ", ".join(
+            f"{name}={size}" if name else str(size)
+            for name, size in zip(self.axes, self.shape, strict=True)
+        )
+        return f"{self.dtype}[{sizes}]"
+
+
+def array_spec(array: np.ndarray, axes: tuple[str | None, ...] = ()) -> ArraySpec:
+    """The spec of `array`; axes without a name if `axes` does not fit its rank."""
+    if len(axes) != array.ndim:
+        axes = (None,) * array.ndim
+    return ArraySpec(shape=array.shape, dtype=array.dtype, axes=axes)
+
+
+def batched(example: Mapping[str, ArraySpec], batch_size: int) -> dict[str, ArraySpec]:
+    """The specs of `batch_size` such examples, stacked on a leading `batch` axis."""
+    return {
+        name: ArraySpec(
+            shape=(batch_size, *spec.shape),
+            dtype=spec.dtype,
+            axes=("batch", *spec.axes),
+        )
+        for name, spec in example.items()
+    }
+
+
+class Source(abc.ABC):
+    """A finite set of examples of one shape, each reached by its index.
+
+    Subclasses say how many there are and how to take some. Objects that only have a
+    length and `[]`, and functions that return arrays, need no subclass: `as_source`
+    adapts them.
+    """
+
+    @abc.abstractmethod
+    def __len__(self) -> int:
+        """The number of examples in an epoch."""
+
+    @abc.abstractmethod
+    def take(self, indices: np.ndarray, epochs: np.ndarray) -> dict[str, np.ndarray]:
+        """The examples at `indices`, stacked.
+
+        Args:
+          indices: `[batch]` integers in `[0, len(self))`.
+          epochs: `[batch]` integers from 0: the pass in which each example is read.
+            A source may vary an example from pass to pass; it must do so as a
+            function of (index, epoch) alone.
+
+        Returns:
+          Arrays `[batch, …]`, of the same names, shapes and types every time.
+        """
+
+    def example_spec(self) -> dict[str, ArraySpec]:
+        """The specs of one example. Reads an example where they are not known."""
+        first = self.take(np.zeros(1, np.int64), np.zeros(1, np.int64))
+        return {name: array_spec(array[0]) for name, array in first.items()}
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the content, as far as it is known; `""` otherwise."""
+        return ""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Pipeline:
+    """Batches of examples in a reproducible order.
+
+    Attributes:
+      source: Examples.
+      batch_size: Examples in a batch.
+      shuffle: Whether each epoch has an order of its own, or the source's.
+      num_epochs: Passes over the data; None for ever.
+      seed: Of the order.
+      remainder: What becomes of the examples after the last full batch: `drop`
+        leaves them out, `pad` fills their batch up with rows of zeros and marks
+        these by zeros in the entry `mask`, which then every batch has.
+    """
+
+    source: Source
+    batch_size: int
+    shuffle: bool = True
+    num_epochs: int | None = None
+    seed: int = 0
+    remainder: Literal["drop", "pad"] = "drop"
+
+    def spec(self) -> dict[str, ArraySpec]:
+        """The specs of a batch."""
+        example = self.source.example_spec()
+        if self.remainder == "pad" and "mask" not in example:
+            mask = ArraySpec(shape=(), dtype=np.dtype(np.float32), axes=())
+            example = {**example, "mask": mask}
+        return batched(example, self.batch_size)
+
+    @property
+    def num_batches(self) -> int | None:
+        """Batches in all epochs together; None if there is no end."""
+        if self.num_epochs is None:
+            return None
+        examples = self.num_epochs * len(self.source)
+        full, rest = divmod(examples, self.batch_size)
+        return full + 1 if rest and self.remainder == "pad" else full
+
+    def batches(self) -> BatchIterator:
+        """An iterator from the first batch on."""
+        return BatchIterator(self)
+
+    def batch(self, index: int) -> dict[str, np.ndarray]:
+        """Batch number `index`, `[batch, …]` each."""
+        positions = index * self.batch_size + np.arange(self.batch_size)
+        valid = self.batch_size
+        if self.num_epochs is not None:
+            end = self.num_epochs * len(self.source)
+            valid = int(np.clip(end - positions[0], 0, valid))
+            # Rows of padding read the last example, for its shapes, and are cleared.
+            positions = np.minimum(positions, end - 1)
+        epochs, indices = np.divmod(positions, len(self.source))
+        if self.shuffle:
+            for epoch in np.unique(epochs).tolist():
+                now = epochs == epoch
+                indices[now] = self._order_of(epoch)[indices[now]]
+        batch = self.source.take(indices, epochs)
+        if self.remainder == "pad":
+            batch.setdefault("mask", np.ones(self.batch_size, np.float32))
+        for array in batch.values():
+            array[valid:] = 0
+        return batch
+
+    def _order_of(self, epoch: int) -> np.ndarray:
+        """Which example is at which position of an epoch."""
+        if epoch not in self._orders:
+            mixed = np.random.SeedSequence((self.seed, 0))
+            seed = int(mixed.generate_state(1)[0])
+            # The one generator whose stream NumPy promises never to change.
+            bits = np.random.MT19937(np.random.SeedSequence((seed, epoch)))
+            for old in [e for e in self._orders if abs(e - epoch) > 1]:
+                del self._orders[old]
+            self._orders[epoch] = np.random.RandomState(bits).permutation(
+                len(self.source)
+            )
+        return self._orders[epoch]
+
+    @functools.cached_property
+    def _orders(self) -> dict[int, np.ndarray]:
+        return {}
+
+
+class BatchIterator(Iterator[dict[str, np.ndarray]]):
+    """The batches of a pipeline, from any of them on."""
+
+    def __init__(self, pipeline: Pipeline):
+        self._pipeline = pipeline
+        self._next_batch = 0
+        self._data = {
+            "seed": pipeline.seed,
+            "shuffle": pipeline.shuffle,
+            "batch_size": pipeline.batch_size,
+            "num_examples": [len(pipeline.source)],
+            "contents": [pipeline.source.fingerprint],
+        }
+
+    def __next__(self) -> dict[str, np.ndarray]:
+        if self._next_batch == self._pipeline.num_batches:
+            raise StopIteration
+        self._next_batch += 1
+        return self._pipeline.batch(self._next_batch - 1)
+
+    def get_state(self) -> dict[str, Any]:
+        """Where the iterator stands, for `json`."""
+        return {"next_batch": self._next_batch, "data": self._data}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Goes to where an iterator over the same data stood."""
+        if state["data"] != self._data:
+            raise UserError(
+                "the data is not what it was when its state was saved",
+                f"  then: {state['data']}",
+                f"  now:  {self._data}",
+            )
+        self._next_batch = state["next_batch"]
+
+
+Split = Literal["train", "eval"]
+
+# Folders of the standard library, at any depth, that hold tests, other people's
+# packages, or what a program wrote: tables of characters (`encodings`) and one page
+# of prose (`pydoc_data`) that alone would be half of what is held out.
+_NOT_LIBRARY_TEXT = frozenset(
+    {
+        *("test", "tests", "idle_test"),
+        *("site-packages", "dist-packages", "__pycache__"),
+        *("encodings", "pydoc_data"),
+    }
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Document:
+    """One text of a corpus.
+
+    Attributes:
+      name: Its name relative to the corpus, with `/` on every system.
+      text: Its bytes, as they are on disk.
+    """
+
+    name: str
+    text: bytes
+
+
+class Corpus(Protocol):
+    """A finite sequence of documents, in the same order every time."""
+
+    def documents(self) -> Iterator[Document]:
+        """The documents, one in memory at a time."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class StdlibCorpus:
+    """The `.py` files of the running Python's own standard library, without tests.
+
+    Real text of about 10 MB that is on every machine; generated files are left out
+    too. It differs a little between versions of Python. The split is by file (see
+    `files_of_split`).
+
+    Attributes:
+      split: The files to train on, or those held out.
+      eval_fraction: The share of the files that is held out.
+    """
+
+    split: Split = "train"
+    eval_fraction: float = 0.1
+
+    def documents(self) -> Iterator[Document]:
+        """The documents in the order of their names.
+
+        Raises:
+          UserError: This Python has no sources on disk.
+        """
+        root = pathlib.Path(sysconfig.get_path("stdlib"))
+        files = {
+            path.relative_to(root).as_posix(): path for path in _library_files(root)
+        }
+        if not files:
+            raise UserError(
+                f"this Python has no standard library sources in {root}",
+                "  use a Python that has them, or TextFiles('texts/**/*.txt')",
+            )
+        return _read(files, self.split, self.eval_fraction)
+
+
+def files_of_split(
+    names: Sequence[str], *, split: Split, eval_fraction: float
+) -> list[str]:
+    """The names that belong to `split`, sorted.
+
+    A name is held out if its hash, a number in [0, 1), is below `eval_fraction`: a
+    file stays on its side when others come or go. Of two files or more, neither
+    side is left empty (unless the fraction is 0 or 1): the nearest file moves over.
+    A single file is trained on.
+
+    Raises:
+      UserError: The fraction is not in [0, 1], there is no such split, or it has no
+        files.
+    """
+    if split not in get_args(Split):
+        meant = hint(split, get_args(Split))
+        lines = [f"  {meant}"] if meant else []
+        raise UserError(f"no split {split!r}", *lines, "  splits: train, eval")
+    if not 0 <= eval_fraction <= 1:
+        raise UserError(f"eval_fraction={eval_fraction} is not between 0 and 1")
+    ranked = sorted(names, key=_unit_hash)
+    held_out = sum(_unit_hash(name) < eval_fraction for name in names)
+    if 0 < eval_fraction < 1:
+        held_out = min(max(held_out, 1), len(ranked) - 1)
+    chosen = ranked[:held_out] if split == "eval" else ranked[held_out:]
+    if not chosen:
+        raise UserError(
+            f"split={split!r} of {len(names)} file(s) is empty "
+            f"at eval_fraction={eval_fraction}",
+            "  the split is by file: name more files, or change eval_fraction",
+        )
+    return sorted(chosen)
+
+
+def _unit_hash(name: str) -> float:
+    digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest()
+    return int.from_bytes(digest[:6], "big") / 2**48
+
+
+def _read(
+    files: Mapping[str, pathlib.Path], split: Split, eval_fraction: float
+) -> Iterator[Document]:
+    # Not a generator itself: a wrong split is refused now, not at the first text.
+    names = files_of_split(list(files), split=split, eval_fraction=eval_fraction)
+    return (_document(name, files[name]) for name in names)
+
+
+def _document(name: str, path: pathlib.Path) -> Document:
+    try:
+        return Document(name=name, text=path.read_bytes())
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _library_files(root: pathlib.Path) -> Iterator[pathlib.Path]:
+    for folder, subfolders, names in os.walk(root):
+        # Not walked into: the packages beside the library may be many.
+        subfolders[:] = [name for name in subfolders if name not in _NOT_LIBRARY_TEXT]
+        for name in names:
+            of_this_machine = name.startswith("_sysconfigdata")
+            if name.endswith(".py") and not of_this_machine:
+                yield pathlib.Path(folder, name)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class TokenStream:
+    """All tokens of a corpus, in order.
+
+    Attributes:
+      tokens: `[time]`, of the smallest unsigned type that holds the vocabulary;
+        read-only, usually mapped from a file.
+      fingerprint: A hash of the documents and the tokenizer's name.
+    """
+
+    tokens: np.ndarray
+    fingerprint: str
+
+
+def token_stream(corpus: Corpus, tokenizer: Tokenizer) -> TokenStream:
+    """The stream `separator document separator document … separator`.
+
+    Each document is begun and ended by one, so a model learns both to start a text
+    and to end it.
+    """
+    digest = hashlib.sha256(b"separator document separator/1")
+    dtype = np.min_scalar_type(tokenizer.vocab_size - 1)
+    separator = np.asarray([tokenizer.separator], dtype)
+    parts = [separator]
+    named = [tokenizer.name.encode()]
+    for document in corpus.documents():
+        named += [document.name.encode("utf-8", "surrogateescape"), document.text]
+        parts += [tokenizer.encode(document.text).astype(dtype), separator]
+    for text in named:
+        digest.update(len(text).to_bytes(8, "big"))
+        digest.update(text)
+    return TokenStream(
+        tokens=np.concatenate(parts), fingerprint=digest.hexdigest()[:32]
+    )
+
+
+# The golden ratio's fraction: its multiples, modulo 1, spread evenly however many
+# are taken, so that few epochs already cut the text at far-apart places.
+_SPREAD = 0.6180339887498949
+
+
+@dataclasses.dataclass(frozen=True)
+class TokenWindows(Source):
+    """Examples `tokens` and `labels` `[time]` int32: each label is the next token.
+
+    An epoch is the corpus' tokens, documents joined by separators, cut into windows
+    side by side: each token after the first is a label once; what is left at the
+    end and shorter than a window is left out. Epoch 0 starts at the first token and
+    each later one at another offset, so that the cuts, and with them what a label's
+    context is, differ from pass to pass.
+
+    Attributes:
+      corpus: The texts.
+      tokenizer: Makes tokens of them.
+      length: The length of a window (`time`), in tokens.
+    """
+
+    corpus: Corpus
+    tokenizer: Tokenizer
+    _: dataclasses.KW_ONLY
+    length: int
+
+    def __post_init__(self) -> None:
+        if self.length < 1:
+            raise UserError(f"length={self.length} of windows is not positive")
+
+    @functools.cached_property
+    def stream(self) -> TokenStream:
+        """All tokens of the corpus.
+
+        Raises:
+          UserError: The corpus is missing, not text or shorter than one window.
+        """
+        stream = token_stream(self.corpus, self.tokenizer)
+        if len(stream.tokens) <= self.length:
+            raise UserError(
+                f"a corpus of {len(stream.tokens):,} tokens is too short for a "
+                f"window of length={self.length} and the label after it",
+                f"  {self.corpus}",
+            )
+        return stream
+
+    @property
+    def fingerprint(self) -> str:
+        """The content of the corpus and the tokenizer's name, hashed."""
+        return self.stream.fingerprint
+
+    def __len__(self) -> int:
+        return (len(self.stream.tokens) - 1) // self.length
+
+    def take(self, indices: np.ndarray, epochs: np.ndarray) -> dict[str, np.ndarray]:
+        """The windows at `indices`, with their epoch's offset."""
+        tokens = self.stream.tokens
+        offsets = (epochs * _SPREAD % 1.0 * self.length).astype(np.int64)
+        last_start = len(tokens) - 1 - self.length
+        starts = np.minimum(indices * self.length + offsets, last_start)
+        windows = np.lib.stride_tricks.sliding_window_view(tokens, self.length + 1)
+        taken = windows[starts]
+        return {
+            "tokens": taken[:, :-1].astype(np.int32),
+            "labels": taken[:, 1:].astype(np.int32),
+        }
+
+    def example_spec(self) -> dict[str, ArraySpec]:
+        """The specs of a window; needs no corpus."""
+        spec = ArraySpec(shape=(self.length,), dtype=np.dtype(np.int32), axes=("time",))
+        return {"tokens": spec, "labels": spec}
+
+
+# Training
+# --------
+
+
+Context = Mapping[str, Any]
+
+
+class Loss(Protocol):
+    """Per-element losses from a step's context."""
+
+    @property
+    def unit(self) -> str:
+        """What one element is, in the plural; names the logged rate."""
+
+    def __call__(self, context: Context) -> jax.Array:
+        """Values of any shape `[batch, ...]`, float32."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CrossEntropy:
+    """Softmax cross-entropy with integer labels, in nats.
+
+    Attributes:
+      logits: Key path of the scores, `[batch, ..., classes]`.
+      labels: Key path of the right classes, `[batch, ...]` integers.
+      unit: What one label is, in the plural.
+    """
+
+    logits: str = "preds"
+    labels: str = "batch.labels"
+    unit: str = "tokens"
+
+    def __call__(self, context: Context) -> jax.Array:
+        """Nats per label, `[batch, ...]`."""
+        logits = get_key(context, self.logits, wanted_by="loss.logits")
+        labels = get_key(context, self.labels, wanted_by="loss.labels")
+        return optax.softmax_cross_entropy_with_integer_labels(
+            logits.astype(jnp.float32), labels
+        )
+
+
+def weights_of(values: jax.Array, batch: Mapping[str, Any]) -> jax.Array:
+    """How much each loss value counts: a batch's `mask`, else 1, `[batch, ...]`.
+
+    `mask` is the one reserved name in a batch: rows that only fill the last batch
+    of an evaluation, and tokens that are not to be predicted, have 0 there. It has
+    the shape of `values` or fewer dims.
+    """
+    if "mask" not in batch:
+        return jnp.ones_like(values)
+    mask = jnp.asarray(batch["mask"], values.dtype)
+    extra = values.ndim - mask.ndim
+    return jnp.broadcast_to(mask.reshape(mask.shape + (1,) * extra), values.shape)
+
+
+class Metric(Protocol):
+    """A ratio over a data set, exact however its rows are cut into batches."""
+
+    def __call__(self, context: Context) -> tuple[jax.Array, jax.Array]:
+        """This batch's share of the numerator and of the denominator, [] float32.
+
+        The context holds `batch`, `preds`, `losses` (values, `[batch, ...]`) and
+        `weights` (how much each counts, of the same shape).
+        """
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MeanLoss:
+    """The mean of the loss over all elements that count."""
+
+    def __call__(self, context: Context) -> tuple[jax.Array, jax.Array]:
+        """Sums of weighted losses and of weights."""
+        weights = context["weights"]
+        return jnp.sum(context["losses"] * weights), jnp.sum(weights)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BitsPerByte:
+    """Cross-entropy in bits per byte of text, whatever the tokenizer.
+
+    Attributes:
+      tokenizer: Says how many bytes of text each token stands for.
+      labels: Key path of the predicted tokens, `[batch, time]`.
+    """
+
+    tokenizer: Tokenizer
+    labels: str = "batch.labels"
+
+    def __call__(self, context: Context) -> tuple[jax.Array, jax.Array]:
+        """Bits that the model spends, and bytes of text that they encode."""
+        labels = get_key(context, self.labels, wanted_by="metrics.labels")
+        sizes = jnp.asarray(self.tokenizer.bytes_per_token, jnp.float32)[labels]
+        bits = jnp.sum(context["losses"] * context["weights"]) / math.log(2)
+        return bits, jnp.sum(sizes * context["weights"])
+
+
+@flax.struct.dataclass
+class TrainState:
+    """Everything that the next step depends on, but for the data.
+
+    A tree of this shape also holds what there is one of for each array: its
+    abstract shape, its `PartitionSpec`, its `NamedSharding`.
+
+    Attributes:
+      step: How many updates were made, [] int32.
+      params: The trained variables.
+      model_state: The model's other variable collections.
+      opt_state: The optimizer's.
+      window: Sums since the last log point, [len(WINDOW)] float32: a run that is
+        stopped between two log points still logs true means.
+    """
+
+    step: Any
+    params: Any
+    model_state: Any
+    opt_state: Any
+    window: Any
+
+
+# The parts of a checkpoint, each a folder in it.
+ITEMS = ("state", "data", "record")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CheckpointPolicy:
+    """When checkpoints are saved and how many stay.
+
+    Attributes:
+      every: Steps between checkpoints; the final state is always saved.
+      keep: How many of the newest stay; None keeps all.
+    """
+
+    every: int = 1000
+    keep: int | None = 3
+
+
+class Checkpoints:
+    """The checkpoints in one folder, saved by a thread of Orbax's.
+
+    A context manager: leaving it waits until the last save is on disk.
+    """
+
+    def __init__(self, folder: epath.Path, policy: CheckpointPolicy):
+        folder.mkdir(parents=True, exist_ok=True)
+        self._manager = ocp.CheckpointManager(
+            folder if folder.is_absolute() else folder.absolute(),
+            options=ocp.CheckpointManagerOptions(
+                create=False,
+                max_to_keep=policy.keep,
+                cleanup_tmp_directories=True,
+            ),
+            item_names=ITEMS,
+        )
+
+    def __enter__(self) -> Checkpoints:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._manager.wait_until_finished()
+        self._manager.close()
+
+    @property
+    def last_step(self) -> int | None:
+        """The step of the newest whole checkpoint, or None."""
+        return self._manager.latest_step()
+
+    def save(self, state: TrainState, data: Mapping[str, Any], *, step: int) -> None:
+        """Starts a save; the arrays may be donated as soon as this returns."""
+        self._manager.save(
+            step,
+            args=ocp.args.Composite(
+                state=ocp.args.StandardSave(state),
+                data=ocp.args.JsonSave(dict(data)),
+                record=ocp.args.JsonSave({}),
+            ),
+            force=True,
+        )
+
+    def restore(
+        self, step: int, *, like: TrainState, shardings: TrainState
+    ) -> tuple[TrainState, Mapping[str, Any]]:
+        """The state at a step, laid out as the run wants it now, and the data's."""
+        target = jax.tree.map(
+            lambda a, s: jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=s),
+            like,
+            shardings,
+        )
+        restored = self._manager.restore(
+            step,
+            args=ocp.args.Composite(
+                state=ocp.args.StandardRestore(target), data=ocp.args.JsonRestore()
+            ),
+        )
+        return restored["state"], restored["data"]
+
+
+class MetricsFile:
+    """One JSON object a line, with `step` and plain names such as `loss`."""
+
+    def __init__(self, path: epath.Path, step: int):
+        """Appends to the file, after cutting it back to `step`."""
+        kept = []
+        if path.exists():
+            for line in path.read_text().splitlines(keepends=True):
+                # A line that a kill cut in half is of a step that is run again.
+                if line.endswith("\n") and json.loads(line)["step"] <= step:
+                    kept.append(line)
+            path.write_text("".join(kept))
+        self._file = path.open("a")
+        self._evaluated = [
+            json.loads(line)["step"] for line in kept if '"eval/' in line
+        ]
+
+    def is_evaluated(self, step: int) -> bool:
+        """Whether an evaluation of this step was there."""
+        return step in self._evaluated
+
+    def write(self, step: int, values: Mapping[str, float]) -> None:
+        """Keeps the numbers of a step; JSON has none that are not finite."""
+        plain = {n: v if math.isfinite(v) else str(v) for n, v in values.items()}
+        self._file.write(json.dumps({"step": step} | plain) + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Ends; nothing is written after this."""
+        self._file.close()
+
+
+Inputs = Mapping[str, Any]
+Variables = Mapping[str, Any]
+
+
+class Model(Protocol):
+    """A model as two pure functions over variables.
+
+    `variables` is a mapping of collections, with the trained ones under `params`
+    and anything else that the model carries from step to step (running means)
+    under names of its own.
+    """
+
+    def init(self, rng: jax.Array, inputs: Inputs) -> Variables:
+        """Variables at step 0, boxed with logical axis names where they have any."""
+
+    def apply(
+        self, variables: Variables, inputs: Inputs, rngs: Mapping[str, jax.Array]
+    ) -> tuple[Any, Variables]:
+        """Predictions, and the collections other than `params` as they are now.
+
+        A step in training gives `rngs["dropout"]`; evaluation gives no rngs, and
+        then the model is deterministic.
+        """
+
+
+@dataclasses.dataclass(frozen=True)
+class LinenModel:
+    """A Flax Linen module as a `Model`; inputs are passed by keyword."""
+
+    module: nn.Module
+
+    def init(self, rng: jax.Array, inputs: Inputs) -> Variables:
+        """Initial variables of the module."""
+        params_rng, dropout_rng = jax.random.split(rng)
+        rngs = {"params": params_rng, "dropout": dropout_rng}
+        return self.module.init(rngs, **inputs)
+
+    def apply(
+        self, variables: Variables, inputs: Inputs, rngs: Mapping[str, jax.Array]
+    ) -> tuple[Any, Variables]:
+        """Runs the module; collections other than `params` may change in training."""
+        mutable = [name for name in variables if name != "params"] if rngs else []
+        return self.module.apply(variables, rngs=dict(rngs), mutable=mutable, **inputs)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LineProgress:
+    """A line of text a log point.
+
+    Attributes:
+      stream: Where the lines go.
+      num_train_steps: The last step, for `step 100/1000`.
+    """
+
+    stream: TextIO
+    num_train_steps: int
+
+    def say(self, text: str) -> None:
+        """Prints the line."""
+        print(text, file=self.stream, flush=True)
+
+    def update(self, step: int, values: Mapping[str, float]) -> None:
+        """Prints step and numbers."""
+        self.say(f"step {step}/{self.num_train_steps}  {format_values(values)}")
+
+
+def format_values(values: Mapping[str, float]) -> str:
+    """`loss 2.345  learning_rate 0.001`: four significant digits each."""
+    return "  ".join(f"{name} {value:.4g}" for name, value in values.items())
+
+
+Batch = Mapping[str, Any]
+Schedule = Callable[[jax.Array], jax.Array]
+
+# What `TrainState.window` sums up, and what a step reports. A vector each: one
+# more scalar in a step's arguments costs more than all of this arithmetic.
+WINDOW = ("steps", "loss", "grad_norm", "elements", "first_nonfinite")
+REPORT = (*WINDOW, "learning_rate", "param_norm", "stop_votes")
+
+
+def logged(learning_rate: Schedule | float | None) -> tuple[str, ...]:
+    """The entries of a report that are shown to people, in their order."""
+    rate = () if learning_rate is None else ("learning_rate",)
+    return ("loss", "grad_norm", *rate, "param_norm")
+
+
+def model_inputs(inputs: Mapping[str, str], batch: Batch) -> dict[str, Any]:
+    """The model's arguments, taken from the batch by their key paths."""
+    return {
+        name: get_key({"batch": batch}, key, wanted_by=f"inputs.{name}")
+        for name, key in inputs.items()
+    }
+
+
+def forward(
+    model: Model,
+    loss: Loss,
+    inputs: Mapping[str, str],
+    *,
+    variables: Mapping[str, Any],
+    batch: Batch,
+    rngs: Mapping[str, jax.Array],
+) -> tuple[dict[str, Any], Mapping[str, Any]]:
+    """The context of a step after the model and the loss ran.
+
+    Returns:
+      `batch`, `preds`, `losses` and `weights` (both `[batch, ...]`), and the
+      model's other variable collections as they are now.
+    """
+    preds, model_state = model.apply(variables, model_inputs(inputs, batch), rngs)
+    context = {"batch": batch, "preds": preds}
+    values = loss(context)
+    return context | {
+        "losses": values,
+        "weights": weights_of(values, batch),
+    }, model_state
+
+
+def make_init(
+    model: Model, optimizer: optax.GradientTransformation, seed: int
+) -> Callable[[Any], TrainState]:
+    """The function from the model's inputs to the state before step 1.
+
+    Its arrays are bare: the logical axis names are read from `model.init` itself.
+    """
+
+    def init(inputs: Any) -> TrainState:
+        return initial_state(model.init(jax.random.key(seed), inputs), optimizer)
+
+    return init
+
+
+def initial_state(
+    variables: Mapping[str, Any], optimizer: optax.GradientTransformation
+) -> TrainState:
+    """The state before step 1, from what a model's `init` makes."""
+    bare = dict(nn.meta.unbox(variables))
+    params = bare.pop("params", {})
+    return TrainState(
+        step=jnp.zeros((), jnp.int32),
+        params=params,
+        model_state=bare,
+        opt_state=optimizer.init(params),
+        window=jnp.zeros(len(WINDOW), jnp.float32),
+    )
+
+
+def make_train_step(
+    model: Model,
+    loss: Loss,
+    optimizer: optax.GradientTransformation,
+    *,
+    inputs: Mapping[str, str],
+    learning_rate: Schedule | float | None,
+    log_every: int,
+    num_train_steps: int,
+    seed: int,
+) -> Callable[..., tuple[TrainState, jax.Array]]:
+    """The function `(state, batch, votes=None) -> (state, report)` of one update.
+
+    `report` is `[len(REPORT)]` float32: means over the window that began after the
+    last multiple of `log_every`, the number of steps in it, the sum of `elements`,
+    which step of it (from 1) was the first with a loss or gradient that is not
+    finite (0: none), what only a log point needs, else 0, and the largest of
+    `votes`: each process's wish to stop, `[devices]` int32, so that all of them
+    learn of it at the same step.
+    """
+
+    def train_step(
+        state: TrainState, batch: Batch, votes: jax.Array | None = None
+    ) -> tuple[TrainState, jax.Array]:
+        rng = jax.random.fold_in(jax.random.key(seed), state.step)
+
+        def objective(params: Any) -> tuple[jax.Array, Any]:
+            context, model_state = forward(
+                model,
+                loss,
+                inputs,
+                variables={"params": params, **state.model_state},
+                batch=batch,
+                rngs={"dropout": rng},
+            )
+            weights = context["weights"]
+            elements = jnp.sum(weights)
+            # A batch that is all padding has a loss of 0, not 0/0.
+            mean = jnp.sum(context["losses"] * weights) / jnp.maximum(elements, 1.0)
+            return mean, (elements, model_state)
+
+        gradient = jax.value_and_grad(objective, has_aux=True)
+        (mean_loss, (elements, model_state)), grads = gradient(state.params)
+        updates, opt_state = optimizer.update(grads, state.opt_state, state.params)
+        params = optax.apply_updates(state.params, updates)
+
+        grad_norm = optax.tree.norm(grads)
+        window = jnp.where(state.step % log_every == 0, 0.0, state.window)
+        steps, loss_sum, norm_sum, elements_sum, first_nonfinite = window
+        steps += 1
+        finite = jnp.isfinite(mean_loss) & jnp.isfinite(grad_norm)
+        newly = ~finite & (first_nonfinite == 0)
+        window = jnp.stack(
+            [
+                steps,
+                loss_sum + mean_loss,
+                norm_sum + grad_norm,
+                elements_sum + elements,
+                jnp.where(newly, steps, first_nonfinite),
+            ]
+        )
+        rate = learning_rate(state.step) if callable(learning_rate) else learning_rate
+        step = state.step + 1
+        param_norm = jax.lax.cond(
+            (step % log_every == 0) | (step == num_train_steps),
+            lambda: optax.tree.norm(params).astype(jnp.float32),
+            lambda: jnp.float32(0),
+        )
+        report = jnp.stack(
+            [
+                window[0],
+                window[1] / steps,
+                window[2] / steps,
+                window[3],
+                window[4],
+                jnp.asarray(0 if rate is None else rate, jnp.float32),
+                param_norm,
+                jnp.float32(0) if votes is None else jnp.max(votes),
+            ]
+        )
+        state = TrainState(
+            step=step,
+            params=params,
+            model_state=model_state,
+            opt_state=opt_state,
+            window=window,
+        )
+        return state, report
+
+    return train_step
+
+
+def make_eval_step(
+    model: Model,
+    loss: Loss,
+    *,
+    inputs: Mapping[str, str],
+    metrics: Mapping[str, Metric],
+) -> Callable[[Any, Any, Batch], jax.Array]:
+    """The function `(params, model_state, batch) -> [len(metrics), 2]` float32.
+
+    A row a metric: this batch's share of its numerator and of its denominator.
+    """
+
+    def eval_step(params: Any, model_state: Any, batch: Batch) -> jax.Array:
+        variables = {"params": params, **model_state}
+        context, _ = forward(
+            model, loss, inputs, variables=variables, batch=batch, rngs={}
+        )
+        return jnp.stack([jnp.stack(metric(context)) for metric in metrics.values()])
+
+    return eval_step
+
+
+class Stop:
+    """Somebody else sets it (a signal handler); the loop only reads it.
+
+    Attributes:
+      signal: The number of the signal that asked, or None.
+    """
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+
+    def request(self, signal: int) -> None:
+        """Asks the run to end after the current step, with a checkpoint."""
+        self.signal = signal
+
+
+def token_inputs() -> dict[str, str]:
+    """The inputs of a language model."""
+    return {"tokens": "batch.tokens"}
+
+
+def mean_loss() -> dict[str, Metric]:
+    """The metrics that every experiment has: its loss."""
+    return {"loss": MeanLoss()}
+
+
+class Setup:
+    """The functions of a run and where their arrays live.
+
+    Attributes:
+      state: The training state's shapes.
+      shardings: A `NamedSharding` for each of its arrays.
+      batch_sharding: The layout of every array of a batch.
+    """
+
+    def __init__(self, trainer: Trainer):
+        model = (
+            LinenModel(trainer.model)
+            if isinstance(trainer.model, nn.Module)
+            else trainer.model
+        )
+        self._mesh = trainer.mesh.make()
+        self._rules = tuple(trainer.rules)
+        self._trainer = trainer
+        self._init = make_init(model, trainer.optimizer, trainer.seed)
+        self._train_step = make_train_step(
+            model,
+            trainer.loss,
+            trainer.optimizer,
+            inputs=trainer.inputs,
+            learning_rate=trainer.learning_rate,
+            log_every=trainer.log_every,
+            num_train_steps=trainer.num_train_steps,
+            seed=trainer.seed,
+        )
+        self._eval_step = make_eval_step(
+            model, trainer.loss, inputs=trainer.inputs, metrics=trainer.metrics
+        )
+        self._batch = abstract_batch(trainer.train_data)
+        self._inputs = model_inputs(trainer.inputs, self._batch)
+        with self._around():
+            rng = jax.random.key(trainer.seed)
+            boxed = dict(jax.eval_shape(model.init, rng, self._inputs))
+            self.state = jax.eval_shape(self._init, self._inputs)
+        specs = spec_tree(boxed, self._rules)
+        params = specs.pop("params", {})
+        layout = TrainState(
+            step=PartitionSpec(),
+            params=params,
+            model_state=specs,
+            opt_state=like_parameters(self.state.opt_state, self.state.params, params),
+            window=PartitionSpec(),
+        )
+        self.shardings = named(layout, self._mesh)
+        batch_spec = mesh_spec(("batch",), self._rules)
+        self.batch_sharding = NamedSharding(self._mesh, batch_spec)
+        self._replicated = NamedSharding(self._mesh, PartitionSpec())
+
+    def init_state(self) -> TrainState:
+        """The state before step 1; every array is made where it will live."""
+        inputs = jax.tree.map(lambda a: np.zeros(a.shape, a.dtype), self._inputs)
+        with self._around():
+            return jax.jit(self._init, out_shardings=self.shardings)(inputs)
+
+    def lower_train_step(self) -> Any:
+        """The lowered training step; its state argument is donated."""
+        with self._around():
+            return jax.jit(
+                self._train_step,
+                donate_argnums=0,
+                in_shardings=(self.shardings, self.batch_sharding, None),
+                out_shardings=(self.shardings, self._replicated),
+            ).lower(self.state, self._batch, None)
+
+    def lower_eval_step(self) -> Any:
+        """The lowered evaluation step."""
+        assert self._trainer.eval_data is not None
+        with self._around():
+            return jax.jit(
+                self._eval_step,
+                in_shardings=(
+                    self.shardings.params,
+                    self.shardings.model_state,
+                    self.batch_sharding,
+                ),
+                out_shardings=self._replicated,
+            ).lower(
+                self.state.params,
+                self.state.model_state,
+                abstract_batch(self._trainer.eval_data),
+            )
+
+    @contextlib.contextmanager
+    def _around(self) -> Iterator[None]:
+        """Traces under the mesh and the logical axis rules."""
+        with jax.set_mesh(self._mesh), nn.logical_axis_rules(self._rules):
+            yield
+
+
+def abstract_batch(pipeline: Pipeline) -> Mapping[str, jax.ShapeDtypeStruct]:
+    """The shapes of a pipeline's batches."""
+    return {
+        name: jax.ShapeDtypeStruct(array.shape, array.dtype)
+        for name, array in pipeline.spec().items()
+    }
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Result:
+    """How a run ended: at which step, and whether that is the last."""
+
+    step: int
+    finished: bool
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Trainer:
+    """Trains a model on batches; stops and goes on to the same bits.
+
+    Attributes:
+      model: A Flax Linen module.
+      train_data: Training batches.
+      optimizer: An Optax transformation.
+      num_train_steps: How many updates the run makes.
+      loss: Per-element values from the step's context.
+      inputs: The model's arguments by name, and where in the batch they are.
+      eval_data: Held-out batches; None: no evaluation.
+      metrics: What an evaluation reports, by name.
+      learning_rate: What the optimizer was given as its own, to be logged.
+      mesh: The device mesh.
+      rules: What mesh axes a logical axis is cut over.
+      log_every: Steps between log points; what is logged is a mean over them.
+      eval_every: Steps between evaluations; None: only after the last step.
+      checkpoints: When checkpoints are saved and how many stay.
+      seed: Of initial values and dropout.
+    """
+
+    model: Any
+    train_data: Pipeline
+    optimizer: optax.GradientTransformation
+    num_train_steps: int
+    loss: Loss = CrossEntropy()
+    inputs: Mapping[str, str] = dataclasses.field(default_factory=token_inputs)
+    eval_data: Pipeline | None = None
+    metrics: Mapping[str, Metric] = dataclasses.field(default_factory=mean_loss)
+    learning_rate: Schedule | float | None = None
+    mesh: Mesh = Mesh()
+    rules: AxisRules = DEFAULT_RULES
+    log_every: int = 100
+    eval_every: int | None = None
+    checkpoints: CheckpointPolicy = CheckpointPolicy()
+    seed: int = 0
+
+    @functools.cached_property
+    def setup(self) -> Setup:
+        """Shapes, layout and functions of the run on the devices that are there."""
+        return Setup(self)
+
+    def train(self, workdir: str, *, stop: Stop, progress: LineProgress) -> Result:
+        """Runs, or goes on with the run in `workdir`, to `num_train_steps`.
+
+        Raises:
+          RunFailedError: A loss or gradient was not finite.
+        """
+        folder = epath.Path(workdir)
+        setup = self.setup
+        batches = self.train_data.batches()
+        with Checkpoints(folder / "checkpoints", self.checkpoints) as checkpoints:
+            step = checkpoints.last_step or 0
+            if checkpoints.last_step is None:
+                state = setup.init_state()
+            else:
+                state, position = checkpoints.restore(
+                    step, like=setup.state, shardings=setup.shardings
+                )
+                batches.set_state(position)
+                progress.say(f"resumed from step {step} in {workdir}")
+            metrics = MetricsFile(folder / "metrics.jsonl", step)
+
+            def tell(values: Mapping[str, float]) -> None:
+                metrics.write(step, values)
+                progress.update(step, values)
+
+            if self._evaluates_at(step) and not metrics.is_evaluated(step):
+                tell(self._evaluate(state))
+            if step < self.num_train_steps:
+                train_step = setup.lower_train_step().compile()
+            report, began, timed = None, time.perf_counter(), step
+            while step < self.num_train_steps and stop.signal is None:
+                # The devices are at work on the step before while this is read.
+                rows = next(batches, None)
+                if rows is None:
+                    raise RunFailedError(f"the training data ends after {step} batches")
+                batch = jax.device_put(rows, setup.batch_sharding)
+                jax.block_until_ready(report)
+                state, report = train_step(state, batch, None)
+                step += 1
+                if step % self.log_every == 0 or step == self.num_train_steps:
+                    values = self._checked(step, report)
+                    now = time.perf_counter()
+                    rate = (step - timed) / (now - began)
+                    elements = rate * values["elements"] / values["steps"]
+                    tell(
+                        {name: values[name] for name in logged(self.learning_rate)}
+                        | {"steps_per_sec": rate}
+                        | {f"{self.loss.unit}_per_sec": elements}
+                    )
+                    began, timed = now, step
+                if self._evaluates_at(step):
+                    tell(self._evaluate(state))
+                    began, timed = time.perf_counter(), step
+                if step % self.checkpoints.every == 0:
+                    self._checked(step, report)
+                    checkpoints.save(state, batches.get_state(), step=step)
+            if step != checkpoints.last_step:
+                if report is not None:
+                    self._checked(step, report)
+                checkpoints.save(state, batches.get_state(), step=step)
+            metrics.close()
+        return Result(step=step, finished=step >= self.num_train_steps)
+
+    def _checked(self, step: int, report: jax.Array) -> dict[str, float]:
+        """A step's report by name; refuses numbers that are not finite."""
+        values = dict(zip(REPORT, np.asarray(report).tolist(), strict=True))
+        if values["first_nonfinite"]:
+            bad = step - int(values["steps"]) + int(values["first_nonfinite"])
+            raise RunFailedError(
+                f"the loss or its gradient is not finite at step {bad}",
+                "what to try: a lower learning rate, a longer warm-up, clipping",
+            )
+        return values
+
+    def _evaluates_at(self, step: int) -> bool:
+        """Whether the state after this step is evaluated."""
+        if self.eval_data is None or step == 0:
+            return False
+        periodic = self.eval_every is not None and step % self.eval_every == 0
+        return periodic or step == self.num_train_steps
+
+    def _evaluate(self, state: TrainState) -> dict[str, float]:
+        """Each metric over the whole set: sums in float64, one division at the end."""
+        assert self.eval_data is not None
+        totals = np.zeros((len(self.metrics), 2))
+        for rows in self.eval_data.batches():
+            batch = jax.device_put(rows, self.setup.batch_sharding)
+            sums = self._eval_step(state.params, state.model_state, batch)
+            totals += np.asarray(sums, np.float64)
+        return {
+            f"eval/{name}": float(numerator / denominator) if denominator else 0.0
+            for name, (numerator, denominator) in zip(self.metrics, totals, strict=True)
+        }
+
+    @functools.cached_property
+    def _eval_step(self) -> Any:
+        return self.setup.lower_eval_step().compile()
+
+
+# The experiment
+# --------------
+
+
+def experiment(*, num_train_steps: int = 1500, seed: int = 0) -> Trainer:
+    """About a million parameters; five minutes on two CPU cores."""
+    vocab_size = 256
+    hidden = 128
+    tokenizer = ByteTokenizer()
+    learning_rate = optax.warmup_cosine_decay_schedule(
+        init_value=0.0,
+        peak_value=0.003,
+        warmup_steps=num_train_steps // 20,
+        decay_steps=num_train_steps,
+        end_value=0.0003,
+    )
+    return Trainer(
+        model=Transformer(
+            vocab_size=vocab_size,
+            hidden=hidden,
+            embed=Embed(vocab_size=vocab_size, features=hidden),
+            output=Embed(vocab_size=vocab_size, features=hidden),
+            layers=Repeat(
+                block=Block(
+                    attention=SelfAttention(features=hidden, num_heads=4),
+                    mlp=Mlp(features=hidden, width=hidden * 4),
+                ),
+                n=4,
+            ),
+        ),
+        train_data=Pipeline(
+            source=TokenWindows(
+                corpus=StdlibCorpus(split="train"), tokenizer=tokenizer, length=128
+            ),
+            batch_size=8,
+            shuffle=True,
+            num_epochs=None,
+            remainder="drop",
+        ),
+        optimizer=optax.chain(
+            optax.clip_by_global_norm(max_norm=1.0),
+            optax.adamw(learning_rate=learning_rate, b2=0.98, weight_decay=0.1),
+        ),
+        num_train_steps=num_train_steps,
+        loss=CrossEntropy(),
+        inputs={"tokens": "batch.tokens"},
+        eval_data=Pipeline(
+            source=TokenWindows(
+                corpus=StdlibCorpus(split="eval"), tokenizer=tokenizer, length=128
+            ),
+            batch_size=64,
+            shuffle=False,
+            num_epochs=1,
+            remainder="pad",
+        ),
+        metrics={"loss": MeanLoss(), "bits_per_byte": BitsPerByte(tokenizer=tokenizer)},
+        learning_rate=learning_rate,
+        mesh=Mesh(ici=MeshAxes(data=-1)),
+        log_every=100,
+        eval_every=750,
+        checkpoints=CheckpointPolicy(every=500, keep=3),
+        seed=seed,
+    )
+
+
+def main(make_trainer: Callable[..., Trainer]) -> int:
+    """Trains, or goes on with the run in the workdir.
+
+    Returns:
+      The exit code: 0 at the end; 75 after SIGTERM and 130 after Ctrl-C, which leave a
+      checkpoint: started again, the run goes on from there.
+    """
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--workdir", required=True, help="the run's folder")
+    parser.add_argument("--steps", type=int, help="how many updates to make")
+    parser.add_argument("--seed", type=int, help="of initial values and dropout")
+    flags = parser.parse_args()
+    given = {"num_train_steps": flags.steps, "seed": flags.seed}
+    stop = Stop()
+
+    def heed(number: int, _: object) -> None:
+        stop.request(number)
+        signal.signal(number, signal.SIG_DFL)  # a second one ends it at once
+
+    signal.signal(signal.SIGTERM, heed)
+    signal.signal(signal.SIGINT, heed)
+    try:
+        trainer = make_trainer(**{k: v for k, v in given.items() if v is not None})
+        progress = LineProgress(
+            stream=sys.stderr, num_train_steps=trainer.num_train_steps
+        )
+        result = trainer.train(flags.workdir, stop=stop, progress=progress)
+    except UserError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return error.exit_code
+    if result.finished:
+        return 0
+    progress.say(f"stopped at step {result.step}; the same command goes on from there")
+    return 130 if stop.signal == signal.SIGINT else 75
+
+
+if __name__ == "__main__":
+    sys.exit(main(experiment))

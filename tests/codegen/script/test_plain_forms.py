@@ -1,0 +1,262 @@
+"""What a script carries in place of parts of the house does what they do."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import io
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+import fdlkit
+from fdlkit import eject, keys
+from fdlkit.codegen.script import twins
+from fdlkit.data import pipeline, token_file
+from fdlkit.data.corpus import Document
+from fdlkit.data.order import LARGEST_TABLE
+from fdlkit.data.source import InMemory
+from fdlkit.data.tokenizer import ByteTokenizer
+from fdlkit.eject import keys as plain_keys
+from fdlkit.eject.data import pipeline as plain_pipeline
+from fdlkit.eject.data import token_stream as plain_tokens
+from fdlkit.eject.sharding.mesh import Mesh as PlainMesh
+from fdlkit.eject.train import trainer as plain_trainer
+from fdlkit.eject.train.metrics_file import MetricsFile
+from fdlkit.errors import UserError
+from fdlkit.graph.build import build
+from fdlkit.graph.snapshot import take
+from fdlkit.sharding.mesh import Mesh, MeshAxes
+from fdlkit.targets.loading import load
+from fdlkit.train.checkpoints import CheckpointPolicy
+from fdlkit.train.progress import LineProgress
+from fdlkit.train.stop import Stop
+from fdlkit.train.trainer import Trainer
+from tests.codegen.script.conftest import OUTSIDE
+
+ROWS = {"x": np.arange(23), "y": np.arange(23.0) / 2}
+
+
+def both(**arguments):
+    source = InMemory(ROWS)
+    return (
+        pipeline.Pipeline(source=source, **arguments),
+        plain_pipeline.Pipeline(source=source, **arguments),
+    )
+
+
+def same_batch(one, other):
+    return one.keys() == other.keys() and all(
+        one[n].dtype == other[n].dtype and np.array_equal(one[n], other[n]) for n in one
+    )
+
+
+@pytest.mark.parametrize("remainder", ["drop", "pad"])
+@pytest.mark.parametrize("num_epochs", [1, 3, None])
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_batches_are_the_same(shuffle, num_epochs, remainder):
+    own, plain = both(
+        batch_size=5,
+        shuffle=shuffle,
+        num_epochs=num_epochs,
+        remainder=remainder,
+        seed=7,
+    )
+    assert own.num_batches == plain.num_batches
+    assert {n: str(s) for n, s in own.spec().items()} == {
+        n: str(s) for n, s in plain.spec().items()
+    }
+    pairs = itertools.zip_longest(
+        *(itertools.islice(p.batches(), 20) for p in (own, plain))
+    )
+    assert all(same_batch(*pair) for pair in pairs)
+
+
+def test_either_iterator_goes_on_where_the_other_stood():
+    own, plain = (p.batches() for p in both(batch_size=4))
+    for _ in range(9):
+        next(own)
+    state = json.loads(json.dumps(own.get_state()))
+    plain.set_state(state)
+    assert plain.get_state() == state
+    assert same_batch(next(own), next(plain))
+    own.set_state(plain.get_state())
+    assert same_batch(next(own), next(plain))
+
+
+def test_a_state_of_other_data_is_refused():
+    (_, one), (_, other) = both(batch_size=4), both(batch_size=4, seed=1)
+    with pytest.raises(UserError, match="not what it was"):
+        other.batches().set_state(one.batches().get_state())
+
+
+def test_tokens_are_the_same():
+    @dataclasses.dataclass(frozen=True)
+    class Texts:
+        def documents(self):
+            yield Document(name="a", text=b"one")
+            yield Document(name="\udc80", text="zwölf".encode())
+
+    own = token_file.token_stream(Texts(), ByteTokenizer())
+    plain = plain_tokens.token_stream(Texts(), ByteTokenizer())
+    assert own.fingerprint == plain.fingerprint
+    assert own.tokens.dtype == plain.tokens.dtype
+    assert own.tokens.tolist() == plain.tokens.tolist()
+
+
+@pytest.mark.parametrize("key", ["a", "a.b[1]", "a['c d'].e", "a.b[-1]", "f.start"])
+def test_key_paths_lead_to_the_same(key):
+    @dataclasses.dataclass
+    class Span:
+        start: int = 3
+
+    context = {"a": {"b": [1, 2], "c d": {"e": 4}}, "f": Span()}
+    assert keys.get_key(context, key, wanted_by="") == plain_keys.get_key(
+        context, key, wanted_by=""
+    )
+
+
+def test_a_key_path_that_leads_nowhere_is_told():
+    with pytest.raises(UserError, match="lbels' leads nowhere"):
+        plain_keys.get_key({"batch": {}}, "batch.lbels", wanted_by="loss.labels")
+
+
+def test_meshes_are_the_same():
+    assert PlainMesh().make() == Mesh().make()
+    with pytest.raises(UserError, match="does not fit"):
+        PlainMesh(ici=MeshAxes(data=64, tensor=64)).make()
+
+
+def test_a_metrics_file_is_cut_back(tmp_path):
+    from etils import epath
+
+    path = epath.Path(tmp_path / "metrics.jsonl")
+    path.write_text(
+        '{"step": 1, "loss": 2.0}\n{"step": 1, "eval/a": 1}\n{"step": 2}\n{"st'
+    )
+    metrics = MetricsFile(path, 1)
+    assert metrics.is_evaluated(1) and not metrics.is_evaluated(2)
+    metrics.write(2, {"loss": float("nan")})
+    metrics.close()
+    assert [json.loads(line) for line in path.read_text().splitlines()] == [
+        {"step": 1, "loss": 2.0},
+        {"step": 1, "eval/a": 1},
+        {"step": 2, "loss": "nan"},
+    ]
+
+
+def test_every_plain_form_takes_nothing_that_the_original_does_not():
+    originals = {Trainer, pipeline.Pipeline, Mesh}
+    plain = {plain_trainer.Trainer, plain_pipeline.Pipeline, PlainMesh}
+    for original, twin in zip(
+        *(sorted(group, key=lambda c: c.__name__) for group in (originals, plain)),
+        strict=True,
+    ):
+        known = inspect.signature(original).parameters
+        for name, parameter in inspect.signature(twin).parameters.items():
+            default = known[name].default
+            if "factory" not in repr(default) and name not in ("mesh",):
+                assert parameter.default == default, name
+
+
+@pytest.fixture(scope="module")
+def line():
+    """A line through points, which compiles at once."""
+    cfg = load(f"{OUTSIDE / 'own_loss.py'}:base")
+    cfg.num_train_steps, cfg.log_every, cfg.eval_every = 6, 2, 3
+    cfg.checkpoints = CheckpointPolicy(every=4)
+    return build(cfg)
+
+
+def as_plain(trainer, **changes):
+    """The same experiment in the plain forms."""
+
+    def data(own):
+        names = [f.name for f in dataclasses.fields(plain_pipeline.Pipeline)]
+        return plain_pipeline.Pipeline(**{name: getattr(own, name) for name in names})
+
+    names = [f.name for f in dataclasses.fields(plain_trainer.Trainer)]
+    given = {name: getattr(trainer, name) for name in names}
+    given |= {"train_data": data(trainer.train_data)}
+    given |= {"eval_data": data(trainer.eval_data)}
+    return plain_trainer.Trainer(**given | changes)
+
+
+def test_a_plain_run_logs_what_a_run_logs_and_goes_on_from_it(line, tmp_path):
+    def numbers(folder):
+        lines = (folder / "metrics.jsonl").read_text().splitlines()
+        return [
+            {n: v for n, v in json.loads(line).items() if "per_sec" not in n}
+            for line in lines
+        ]
+
+    def progress():
+        return LineProgress(stream=io.StringIO(), num_train_steps=6)
+
+    own, plain, mixed = (tmp_path / name for name in ("own", "plain", "mixed"))
+    line.train(own)
+    result = as_plain(line).train(str(plain), stop=Stop(), progress=progress())
+    assert result.finished and result.step == 6
+    assert numbers(plain) == numbers(own)
+    stopped = Stop()
+
+    class StopsAtFour:
+        def say(self, text):
+            pass
+
+        def update(self, step, values):
+            if step == 4:
+                stopped.request(15)
+
+    half = as_plain(line).train(str(mixed), stop=stopped, progress=StopsAtFour())
+    assert not half.finished and half.step == 4
+    line.train(mixed)
+    assert numbers(mixed) == numbers(own)
+    again = as_plain(line).train(str(mixed), stop=Stop(), progress=progress())
+    assert again.finished and numbers(mixed) == numbers(own)
+
+
+def chosen_for(change):
+    cfg = load("experiments/lm.py:tiny")
+    change(cfg)
+    return twins.choose(take(cfg), build(cfg)).modules
+
+
+def test_a_plain_form_stands_in_only_where_it_takes_all_that_is_set():
+    assert "Pipeline" in chosen_for(lambda cfg: None)
+
+    def transformed(cfg):
+        cfg.train_data.transforms = [dict]
+
+    def untransformed(cfg):
+        cfg.train_data.transforms = ()
+
+    def across_slices(cfg):
+        cfg.mesh.dcn.data = -1
+
+    assert "BatchIterator" not in chosen_for(transformed)
+    assert "BatchIterator" in chosen_for(untransformed)
+    found = chosen_for(across_slices)
+    assert "Mesh" not in found and "Pipeline" in found
+
+
+def test_what_is_optional_is_left_out_and_told():
+    cfg = load("experiments/lm.py:tiny")
+    left_out = twins.choose(take(cfg), build(cfg)).left_out
+    assert left_out == ("writers (it logs to metrics.jsonl alone)",)
+    cfg.writers = []
+    assert not twins.choose(take(cfg), build(cfg)).left_out
+
+
+def test_a_plain_form_has_the_original_beside_it():
+    homes = {
+        "Trainer": "fdlkit.train.trainer",
+        "Setup": "fdlkit.train.setup",
+        "Pipeline": "fdlkit.data.pipeline",
+    }
+    found = twins.all_twins()
+    assert homes.keys() <= found.keys()
+    assert all(module.startswith(eject.__name__) for module in found.values())
+    assert LARGEST_TABLE and fdlkit
