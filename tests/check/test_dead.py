@@ -137,8 +137,8 @@ def test_a_field_that_is_not_set_is_the_class_own_business(module):
     [
         ("self.width = width", ["knob"]),
         ("self.width = width; self.knob = knob", ["knob"]),
-        ("self.width = width; self.kept = knob", ["knob"]),
-        ("self.width = width; self.kept = knob + 1", []),
+        ("self.width = width; self.knob_held = knob", ["knob"]),
+        ("self.width = width; self.knob_held = knob + 1", []),
         ("self.width = width; del knob", []),
         ("self.__dict__.update(locals())", []),
         ("super().__init__(); print(width, knob)", []),
