@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fdlkit import flags as flags
+    from fdlkit.check.allowing import allow as allow
+    from fdlkit.check.report import check as check
     from fdlkit.codegen.writing import codegen as codegen
     from fdlkit.diff.applying import apply as apply
     from fdlkit.diff.compare import diff as diff
@@ -30,8 +32,10 @@ if TYPE_CHECKING:
 
 # Public name to the module that defines it.
 _HOMES = {
+    "allow": "fdlkit.check.allowing",
     "apply": "fdlkit.diff.applying",
     "build": "fdlkit.graph.build",
+    "check": "fdlkit.check.report",
     "codegen": "fdlkit.codegen.writing",
     "diff": "fdlkit.diff.compare",
     "display": "fdlkit.view.notebook",
@@ -49,8 +53,10 @@ _HOMES = {
 _MODULES = ("flags",)
 
 __all__ = [
+    "allow",
     "apply",
     "build",
+    "check",
     "codegen",
     "diff",
     "display",

@@ -35,6 +35,17 @@ class RunFailedError(UserError):
     exit_code = 1
 
 
+def is_interrupt(error: BaseException) -> bool:
+    """Whether somebody wants the program to end, which is nobody's mistake: Ctrl-C.
+
+    It may come in a group of exceptions. All else that a user's code raises, `sys.exit`
+    and exceptions that are no `Exception` among it, is told as what that code did.
+    """
+    if isinstance(error, BaseExceptionGroup):
+        return error.subgroup(KeyboardInterrupt) is not None
+    return isinstance(error, KeyboardInterrupt)
+
+
 def _single(said: Iterable[str]) -> Iterator[str]:
     """Each line as a line: a quoted text of several goes on below, indented."""
     for line in said:

@@ -13,6 +13,25 @@ from typing import Any
 from fdlkit.errors import UserError
 from fdlkit.suggest import nearest
 
+
+class DeadKeyError(UserError):
+    """A key path that leads nowhere, or that is none.
+
+    Attributes:
+      wanted_by: Who asks: `loss.labels`.
+      key: The key path.
+      meant: The key path that was likely meant; None if there is no guess.
+    """
+
+    def __init__(
+        self, wanted_by: str, key: str, meant: str | None, what: str, *lines: str
+    ):
+        super().__init__(what, *lines)
+        self.wanted_by = wanted_by
+        self.key = key
+        self.meant = meant
+
+
 _PART = re.compile(r"\.?([A-Za-z_]\w*)|\[(-?\d+)\]|\['([^']*)'\]")
 
 
@@ -46,7 +65,7 @@ def get_key(context: Mapping[str, Any], key: str, *, wanted_by: str) -> Any:
       wanted_by: Who asks, for the message: `loss.labels`.
 
     Raises:
-      UserError: It leads nowhere: what was likely meant, and what is there at the
+      DeadKeyError: It leads nowhere: what was likely meant, and what is there at the
         level that failed.
     """
     value: Any = context
@@ -55,24 +74,35 @@ def get_key(context: Mapping[str, Any], key: str, *, wanted_by: str) -> Any:
         parts = parse_key(key)
     except UserError as error:
         first, *rest = error.lines
-        raise UserError(f"{wanted_by}: {first}", *rest) from error
-    for part in parts:
+        raise DeadKeyError(
+            wanted_by, key, None, f"{wanted_by}: {first}", *rest
+        ) from error
+    for number, part in enumerate(parts):
         found, there = _step_into(value, part)
         if not found:
             where = gone or "the context"
             guess = nearest(str(part), there)
             lines = [f"available at {where}: {', '.join(there) or 'nothing below it'}"]
+            meant = None
             if guess:
-                prefix = f"{gone}." if gone else ""
-                lines.insert(0, f"did you mean '{prefix}{guess[0]}'?")
-            raise UserError(
+                meant = f"{gone}.{guess[0]}" if gone else guess[0]
+                lines.insert(0, f"did you mean '{meant}'?")
+                meant += "".join(map(_spelled, parts[number + 1 :]))
+            raise DeadKeyError(
+                wanted_by,
+                key,
+                meant,
                 f"{wanted_by}={key!r} leads nowhere: no {str(part)!r} at {where}",
                 *lines,
             )
         value = there
-        gone = f"{gone}[{part}]" if isinstance(part, int) else f"{gone}.{part}"
-        gone = gone.lstrip(".")
+        gone = f"{gone}{_spelled(part)}".lstrip(".")
     return value
+
+
+def _spelled(part: str | int) -> str:
+    """A step of a key path as it continues another: `.aux`, `[0]`."""
+    return f"[{part}]" if isinstance(part, int) else f".{part}"
 
 
 def _step_into(value: Any, part: str | int) -> tuple[bool, Any]:

@@ -10,15 +10,19 @@ def location(*parts: str) -> Path | None:
     """Where fdlkit keeps something: below `XDG_CACHE_HOME`, else below `~/.cache`.
 
     Returns:
-      The folder, which need not be there; None where the user has no home either.
+      The folder, which need not be there; None where the user has no home either, or
+      one that is no absolute path.
     """
     chosen = os.environ.get("XDG_CACHE_HOME", "")
+    # The standard has relative paths ignored: they would move with the shell.
+    if os.path.isabs(chosen):
+        return Path(chosen).joinpath("fdlkit", *parts)
+    if not os.path.isabs(os.environ.get("HOME", os.sep)):
+        return None
     try:
-        # The standard has relative paths ignored: they would move with the shell.
-        root = Path(chosen) if os.path.isabs(chosen) else Path.home() / ".cache"
+        return Path.home().joinpath(".cache", "fdlkit", *parts)
     except RuntimeError:
         return None
-    return root.joinpath("fdlkit", *parts)
 
 
 def writable(*parts: str) -> Path | None:

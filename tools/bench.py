@@ -13,9 +13,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tools.benchmarks import codegen, graph, loop, scale, start, startup
+from tools.benchmarks import check, codegen, graph, loop, scale, start, startup
 
 BENCHMARKS = {
+    "check": (check.main, "a whole check, beside one jax.eval_shape of the same step"),
     "codegen": (codegen.main, "code for configs, beside Fiddle's new_codegen"),
     "graph": (graph.main, "configs compared, kept and shown, beside Fiddle"),
     "loop": (loop.main, "the training loop's own cost, beside a hand-written loop"),

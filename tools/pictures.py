@@ -20,11 +20,14 @@ import sys
 import tempfile
 
 import fdlkit
+from fdlkit.diff.compare import compare
 from fdlkit.view import dot, mermaid, page, picture, scene
+from fdlkit.view.union import Union, union
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "pictures"
 TARGET = "experiments/lm.py:tied"
+OTHER = "experiments/lm.py:base"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 # What `prefers-color-scheme` says, as Blink counts it.
@@ -59,10 +62,23 @@ With `--format=png --depth=1`, each row says how many nodes it hides:
 
 ## `--format=mermaid --depth=2`
 
-Many pages draw this text by themselves.
+Many pages draw this text by themselves, up to 500 edges and 50,000 characters.
 
 ```mermaid
 {chart}```
+
+## `fdlkit diff {other} {target}`
+
+With `--format=html`: the list of changes, and both configs as one tree and one graph.
+What is gone is dashed, and struck out.
+
+![The page of the difference](pictures/diff-light.png)
+
+![The page of the difference in dark colours](pictures/diff-dark.png)
+
+With `--format=svg`, the nodes that changes are at:
+
+![The drawing of the difference](pictures/diff.svg)
 """
 
 
@@ -82,24 +98,45 @@ def files() -> dict[pathlib.Path, bytes]:
     return {
         FOLDER / "tied.svg": svg,
         FOLDER / "tied-depth-1.png": png,
-        FOLDER.with_suffix(".md"): DOCUMENT.format(target=TARGET, chart=chart).encode(),
+        FOLDER / "diff.svg": picture.draw(
+            dot.dot(united(whole=False).scene), kind="svg", program=program
+        ),
+        FOLDER.with_suffix(".md"): DOCUMENT.format(
+            target=TARGET, other=OTHER, chart=chart
+        ).encode(),
     }
 
 
-def photograph(browser: str, scheme: str) -> None:
-    """Takes a picture of the page."""
+def united(*, whole: bool) -> Union:
+    """The two experiments as one drawing."""
+    old, new = (fdlkit.snapshot(fdlkit.load(target)) for target in (OTHER, TARGET))
+    limit = page.LIMIT if whole else 40
+    return union(compare(old, new), whole=whole, defaults=whole, limit=limit)
+
+
+def pages() -> dict[str, tuple[str, str]]:
+    """The pages by the names of their pictures, and the path at which each is open."""
     graph = fdlkit.snapshot(fdlkit.load(TARGET))
+    one = scene.scene(graph, defaults=True, limit=page.LIMIT)
+    both = page.diff_page(united(whole=True), f"{OTHER} → {TARGET}")
+    return {
+        "page": (page.page(one, TARGET), "model.output"),
+        "diff": (both, "model"),
+    }
+
+
+def photograph(browser: str, text: str, path: str, scheme: str, to: str) -> None:
+    """Takes a picture of a page that is open at a path."""
     with tempfile.TemporaryDirectory() as name:
         file = pathlib.Path(name) / "page.html"
-        whole = scene.scene(graph, defaults=True, limit=400)
-        file.write_text(page.page(whole, TARGET), encoding="utf-8")
+        file.write_text(text, encoding="utf-8")
         command = [
             *(browser, "--headless", "--no-sandbox", "--disable-gpu"),
             *("--hide-scrollbars", f"--user-data-dir={name}/profile"),
             f"--blink-settings=preferredColorScheme={SCHEMES[scheme]}",
             *("--window-size=1500,900", "--virtual-time-budget=3000"),
-            f"--screenshot={FOLDER / f'page-{scheme}.png'}",
-            f"{file.as_uri()}#model.output",
+            f"--screenshot={FOLDER / to}",
+            f"{file.as_uri()}#{path}",
         ]
         subprocess.run(
             command,
@@ -132,9 +169,11 @@ def main(argv: list[str] | None = None) -> int:
     if browser is None:
         print("no Chromium is here: the pictures of the page are left as they are")
         return 0
-    for scheme in SCHEMES:
-        photograph(browser, scheme)
-        print(f"docs/pictures/page-{scheme}.png: written")
+    for name, (text, at) in pages().items():
+        for scheme in SCHEMES:
+            to = f"{name}-{scheme}.png"
+            photograph(browser, text, at, scheme, to)
+            print(f"docs/pictures/{to}: written")
     return 0
 
 

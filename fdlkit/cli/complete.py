@@ -52,7 +52,16 @@ def run(verbs: Mapping[str, str], arguments: Sequence[str]) -> int:
 def _verb(name: str) -> Verb:
     flags = importlib.import_module(f"fdlkit.cli.{name}").flags()
     own = {
-        flag: Flag(spelling.partition("=")[2], about)
+        flag: Flag(_value(spelling.partition("=")[2]), about)
         for flag, (spelling, about) in flags.usage_by_flag.items()
     }
     return Verb(flags.arguments, {**own, **_EVERYWHERE})
+
+
+def _value(metavar: str) -> str:
+    """What stands behind a flag's `=`, codes of findings written out."""
+    if metavar != "CODE":
+        return metavar
+    from fdlkit.check.codes import CODES
+
+    return "|".join(CODES)

@@ -7,19 +7,23 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from fdlkit.cli import output
+from fdlkit.cli import drawing, output
 from fdlkit.cli.flags import Parsed, VerbFlags
 from fdlkit.cli.streams import only_the_answer
 from fdlkit.cli.terminal import define_color, line_width, use_color
 from fdlkit.errors import UserError
 
 if TYPE_CHECKING:
+    from fdlkit.diff.compare import Compared
+    from fdlkit.diff.model import Diff
     from fdlkit.graph.model import Graph
     from fdlkit.run.effects import Effects
 
 TRAINER = "fdlkit.train.trainer.Trainer"
 
 DIFFERENT = 1
+
+FORMATS = ("text", "json", "html", *drawing.FORMATS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +49,7 @@ def flags() -> VerbFlags:
     """The flags of the verb."""
     flags = VerbFlags("diff", "A B")
     flags.overrides_of_a()
-    flags.choice("format", "text", "what is written", choices=("text", "json"))
+    flags.choice("format", "text", "what is written", choices=FORMATS)
     flags.string("out", None, "write to a file instead of stdout", metavar="FILE")
     flags.boolean("exit_zero", "exit with 0 also if they are different")
     flags.choice(
@@ -67,25 +71,42 @@ def run(parsed: Parsed) -> int:
             f"fdlkit diff takes two targets, A and B, and was given {count or 'none'}",
             f"  {flags().usage()}",
         )
-    from fdlkit.diff import text, writing
-    from fdlkit.diff.compare import diff
+    from fdlkit.diff.compare import compare
 
-    out = parsed.values["out"]
+    out, kind = parsed.values["out"], parsed.values["format"]
     output.check(out)
-    a_parsed = dataclasses.replace(parsed, changes=parsed.a_changes)
+    program = drawing.program(kind, out, f"diff {' '.join(parsed.positional)}")
+    a_parsed = dataclasses.replace(parsed, changes=parsed.a_changes, side="a.")
     a = _load("A", parsed.positional[0], a_parsed)
     b = _load("B", parsed.positional[1], parsed)
-    changes = diff(a.graph, b.graph)
+    compared = compare(a.graph, b.graph)
     effects = None
-    if changes and parsed.values["effects"] == "true":
+    # A drawing has no room for them.
+    has_effects = kind not in drawing.FORMATS and parsed.values["effects"] == "true"
+    if compared.diff and has_effects:
         effects = _effects(a, b)
+    if kind in ("text", "json"):
+        said: str | bytes = _said(compared.diff, a, b, effects)
+    else:
+        said = _drawn(compared, a, b, effects, program)
+    output.write(said, out)
+    return DIFFERENT if compared.diff and not parsed.values["exit_zero"] else 0
+
+
+def _said(
+    changes: Diff, a: _Side, b: _Side, effects: tuple[Effects, Effects] | None
+) -> str:
+    """The changes as text or JSON."""
+    from fdlkit.diff import text, writing
+
+    parsed = b.parsed
     if parsed.values["format"] == "json":
         told = effects and {
             "old": dataclasses.asdict(effects[0]),
             "new": dataclasses.asdict(effects[1]),
         }
         said = writing.write(changes, a=a.target, b=b.target, effects=told)
-    elif out is not None:
+    elif parsed.values["out"] is not None:
         said = text.render(changes)
     else:
         said = text.render(
@@ -95,14 +116,33 @@ def run(parsed: Parsed) -> int:
         )
     if effects is not None and parsed.values["format"] == "text":
         said = f"{said}{table(*effects)}"
-    output.write(f"{said.rstrip()}\n", out)
-    return DIFFERENT if changes and not parsed.values["exit_zero"] else 0
+    return f"{said.rstrip()}\n"
 
 
-def table(old: Effects, new: Effects) -> str:
-    """The two experiments' sizes and costs side by side, as text."""
+def _drawn(
+    compared: Compared,
+    a: _Side,
+    b: _Side,
+    effects: tuple[Effects, Effects] | None,
+    program: str,
+) -> str | bytes:
+    """Both configs as one drawing or as one page."""
+    from fdlkit.view.union import union
+
+    kind = b.parsed.values["format"]
+    if kind == "html":
+        from fdlkit.view import page
+
+        whole = union(compared, whole=True, defaults=True, limit=page.LIMIT)
+        title = f"{a.target} → {b.target}"
+        return page.diff_page(whole, title, rows(*effects) if effects else ())
+    return drawing.drawn(union(compared).scene, kind, program)
+
+
+def rows(old: Effects, new: Effects) -> list[tuple[str, str, str, str]]:
+    """The two experiments' sizes and costs: of what, old, new, the difference."""
     units = (new.unit,) if old.unit == new.unit else (old.unit, new.unit)
-    rows = [
+    numbers = [
         ("parameters", old.parameters, new.parameters),
         ("optimizer bytes", old.optimizer_bytes, new.optimizer_bytes),
         (
@@ -112,7 +152,12 @@ def table(old: Effects, new: Effects) -> str:
         ),
         ("FLOPs per step", old.flops_per_step, new.flops_per_step),
     ]
-    cells = [(name, f"{x:,}", f"{y:,}", _change(x, y)) for name, x, y in rows]
+    return [(name, f"{x:,}", f"{y:,}", _change(x, y)) for name, x, y in numbers]
+
+
+def table(old: Effects, new: Effects) -> str:
+    """The same side by side, as text."""
+    cells = rows(old, new)
     widths = [max(len(row[n]) for row in cells) for n in range(3)]
     lines = [
         f"  {row[0]:<{widths[0]}}  {row[1]:>{widths[1]}} → {row[2]:>{widths[2]}}"

@@ -34,6 +34,7 @@ class Parsed:
       changes: `--fdl_set`, `--fdl_tag` and `--fdl_fiddler` in the order they stand.
       argv: The command line itself, without the program and the verb.
       a_changes: `--a.fdl_set` and its like, in the order they stand.
+      side: What the flags of the changes begin with: `a.` where they are those of A.
     """
 
     positional: tuple[str, ...]
@@ -41,13 +42,17 @@ class Parsed:
     changes: tuple[tuple[OverrideKind, str], ...]
     argv: tuple[str, ...]
     a_changes: tuple[tuple[OverrideKind, str], ...] = ()
+    side: str = ""
 
     @property
     def overrides(self) -> tuple[Override, ...]:
         """The changes as values that `fdlkit.overrides.apply` takes."""
         from fdlkit.overrides.apply import Override
 
-        return tuple(Override(kind, text) for kind, text in self.changes)
+        return tuple(
+            Override(kind, text, f"--{self.side}fdl_{kind}")
+            for kind, text in self.changes
+        )
 
 
 class VerbFlags:
@@ -69,6 +74,11 @@ class VerbFlags:
         self._changes: list[tuple[OverrideKind, str]] = []
         self._a_changes: list[tuple[OverrideKind, str]] = []
         self._usage: dict[str, tuple[str, str]] = {}
+        # Not this verb's own: absl's, and the program's.
+        self._common = {
+            "flagfile": ("--flagfile=FILE", "more flags from a file, one a line"),
+            "traceback": ("--traceback", "show where an error comes from"),
+        }
         if overrides:
             self._define_overrides()
 
@@ -88,11 +98,11 @@ class VerbFlags:
             "a module whose names a JSON target may use; may be repeated",
             metavar="MODULE",
         )
-        # Not this verb's own: absl's, and the program's.
-        self._common = {
-            "flagfile": ("--flagfile=FILE", "more flags from a file, one a line"),
-            "traceback": ("--traceback", "show where an error comes from"),
-        }
+
+    def hide_overrides(self) -> None:
+        """Leaves overrides out of the help, for a verb that refuses them."""
+        for kind in ("set", "tag", "fiddler"):
+            del self._usage[f"fdl_{kind}"]
 
     def string(
         self, name: str, default: str | None, text: str, *, metavar: str
@@ -105,14 +115,14 @@ class VerbFlags:
         self, name: str, default: int | None, text: str, *, metavar: str
     ) -> None:
         """Defines `--name=METAVAR`, a number that is not negative."""
-        flags.DEFINE_integer(
-            name, default, text, lower_bound=0, flag_values=self._values
-        )
+        flags.DEFINE_integer(name, default, text, flag_values=self._values)
+        self._values[name].parser = _CountParser()
         self._usage[name] = f"--{name}={metavar}", text
 
     def boolean(self, name: str, text: str) -> None:
         """Defines `--name`, off by default."""
         flags.DEFINE_bool(name, False, text, flag_values=self._values)
+        self._values[name].parser = _SwitchParser()
         self._usage[name] = f"--{name}", text
 
     def choice(
@@ -149,6 +159,7 @@ class VerbFlags:
           UserError: A flag is unknown or has a value that it does not take.
         """
         try:
+            _refuse_nameless_flag_file(argv)
             expanded = self._values.read_flags_from_files(list(argv), force_gnu=True)
         except flags.CantOpenFlagFileError as error:
             raise self._no_flag_file(error) from error
@@ -244,9 +255,14 @@ class VerbFlags:
     def _unknown(self, name: str, argv: Sequence[str]) -> UserError:
         known = self.names()
         near = suggest.nearest(name, known, n=1)
-        if near:
+        flag, blank, _ = name.partition(" ")
+        if blank and flag in known:  # a flag file's line is one word
+            line = next(a for a in argv if a.lstrip("-").startswith(name))
+            meant = f"--{flag}={line.partition(' ')[2].strip()}"
+            lines = [f"  {suggest.did_you_mean(cut(meant))}"]
+        elif near:
             lines = [f"  {suggest.did_you_mean(f'--{near[0]}')}"]
-        elif name == "undefok":
+        elif name == "undefok" or "fdl_set" not in self._usage:
             lines = []
         else:  # a parameter of the config, without the flag that sets one
             given = [a.partition("=") for a in argv if a.startswith("-")]
@@ -305,6 +321,42 @@ class _ChoiceParser(flags.ArgumentParser):
         raise ValueError(
             f"it is one of {', '.join(self._choices)}" + (f"; {hint}" if hint else "")
         )
+
+
+class _CountParser(flags.ArgumentParser):
+    """A number that is not negative."""
+
+    def parse(self, argument: str | int) -> int:
+        """The number; an `int` as it is, which absl gives for a default."""
+        text = str(argument).strip()
+        if not text.isdecimal() or len(text) > _MOST_DIGITS:
+            raise ValueError("it is a number: 0, 1, 2, ...")
+        return int(text)
+
+
+class _SwitchParser(flags.BooleanParser):
+    """On or off."""
+
+    def parse(self, argument: Any) -> bool:
+        """What absl takes for true and false."""
+        try:
+            return super().parse(argument)
+        except ValueError:
+            raise ValueError("it is true or false") from None
+
+
+_MOST_DIGITS = 18
+
+
+def _refuse_nameless_flag_file(argv: Sequence[str]) -> None:
+    """An empty name is a shell's variable that is not set; absl reads it as no flag.
+
+    Raises:
+      flags.Error: There is one.
+    """
+    flags_of = argv[: argv.index("--")] if "--" in argv else argv
+    if any(a.lstrip("-") == "flagfile=" and a.startswith("-") for a in flags_of):
+        raise flags.Error("no name")
 
 
 def _underscored(argument: str) -> str:

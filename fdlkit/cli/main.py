@@ -13,10 +13,13 @@ from collections.abc import Sequence
 
 from fdlkit import printable, suggest
 from fdlkit.cli import streams
-from fdlkit.errors import RunFailedError, UserError
+from fdlkit.errors import RunFailedError, UserError, is_interrupt
 from fdlkit.overrides.problems import quote
 
 INTERRUPTED = 130
+
+# What a stream says that cannot take the answer.
+_NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,6 +42,8 @@ VERBS = (
     Verb("show", "TARGET", "look at a config, or list the configs of a file"),
     Verb("explain", "TARGET PATH", "who wrote a value, and what it will be"),
     Verb("diff", "A B", "what is different between two configs"),
+    Verb("check", "TARGET", "find what would go wrong in a run, on no device"),
+    Verb("golden", "TARGET…", "whether configs are still what is kept of them"),
     Verb("codegen", "TARGET --out=FILE", "a config as a Python file of its own"),
     Verb("train", "TARGET --workdir=DIR", "train the model of an experiment"),
     Verb("data", "TARGET", "look at an experiment's data"),
@@ -61,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
       written. 130: interrupted. A verb may return others.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    streams.write_anything(sys.stdout)
+    streams.prepare()
     show_traceback = "--traceback" in arguments
     arguments = [a for a in arguments if a != "--traceback"]
     try:
@@ -74,21 +79,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         else:
             _print_error(error)
         return error.exit_code
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, BaseExceptionGroup) as error:
+        if not is_interrupt(error):
+            raise
         if show_traceback:
             _print_traceback()
-        print("interrupted", file=sys.stderr)
+        streams.tell("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read the answer has seen enough. Python flushes stdout once more at
-        # exit, which must not fail again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        streams.give_up(sys.stdout)  # whoever read the answer has seen enough
         return 0
     except OSError as error:
-        if error.errno != errno.ENOSPC:
+        if error.errno not in _NOT_WRITTEN:
             raise
-        print(f"error: the answer cannot be written: {error.strerror}", file=sys.stderr)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        streams.tell(f"error: the answer cannot be written: {error.strerror}")
+        streams.give_up(sys.stdout)
         return RunFailedError.exit_code
 
 
@@ -116,7 +121,24 @@ def _dispatch(arguments: list[str]) -> int:
         width = shutil.get_terminal_size().columns
         print(flags.help(f"{verb.summary[0].upper()}{verb.summary[1:]}.", width))
         return 0
-    return module.run(flags.parse(rest))
+    parsed = flags.parse(rest)
+    _refuse_a_lost_place()
+    return module.run(parsed)
+
+
+def _refuse_a_lost_place() -> None:
+    """Raises a `UserError` where no config can be found, or Fiddle not be imported."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise UserError(
+            "the current folder is not there any more", "  cd to one that is"
+        ) from error
+    if sys.flags.optimize > 1:
+        raise UserError(
+            "python -OO takes docstrings away, and Fiddle does not work without them",
+            "  run it without -OO (and without PYTHONOPTIMIZE=2)",
+        )
 
 
 def _version() -> str:
@@ -166,13 +188,12 @@ def _unknown_verb(name: str) -> UserError:
 
 def _print_traceback() -> None:
     # The text of a user's exception may hold what would act on the terminal.
-    for line in printable.lines(traceback.format_exc()):
-        print(line, file=sys.stderr)
+    streams.tell(*printable.lines(traceback.format_exc()))
 
 
 def _print_error(error: UserError) -> None:
-    print(f"error: {error.lines[0]}", file=sys.stderr)
+    streams.tell(f"error: {error.lines[0]}")
     for line in error.lines[1:]:
         # Details stand below what is wrong; a further problem stands beside it.
         indent = "" if line.startswith((" ", "error: ")) else "  "
-        print(f"{indent}{line}", file=sys.stderr)
+        streams.tell(f"{indent}{line}")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pathlib
-import secrets
 import sys
 
+from fdlkit import whole_file
 from fdlkit.errors import UserError
 from fdlkit.overrides.problems import cut
 
@@ -37,7 +36,7 @@ def write(answer: str | bytes, out: str | None) -> None:
         if path.exists() and not path.is_file():
             path.write_bytes(data)
         else:
-            _replace(path.resolve(), data)
+            whole_file.replace(path.resolve(), data)
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL in it
         reason = error.strerror if isinstance(error, OSError) else error
         raise UserError(f"cannot write {cut(out)}: {reason}") from error
@@ -47,10 +46,12 @@ def check(out: str | None) -> None:
     """Refuses what cannot be a file, before any work is done for it.
 
     Raises:
-      UserError: The file's folder does not exist, or the file is a folder.
+      UserError: It has no name, its folder does not exist, or it is a folder.
     """
     if out is None:
         return
+    if not out:
+        raise UserError("--out needs the name of a file")
     path = pathlib.Path(out).expanduser()
     # What no file can be called is no folder either, and is told when it is written.
     if os.path.isdir(path):
@@ -58,24 +59,9 @@ def check(out: str | None) -> None:
     if os.path.isdir(path.parent):
         return
     folder = cut(str(path.parent))
+    if os.path.exists(path.parent):
+        raise UserError(f"cannot write {cut(out)}: {folder} is no folder")
     raise UserError(
         f"cannot write {cut(out)}: there is no folder {folder}",
         f"  to make it: mkdir -p {folder}",
     )
-
-
-def _replace(path: pathlib.Path, data: bytes) -> None:
-    """Writes beside the file, then puts that in its place: a kill leaves no half."""
-    beside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}")
-    try:
-        with beside.open("xb") as file:
-            if path.exists():
-                os.chmod(beside, path.stat().st_mode & 0o777)
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            beside.unlink()
-        raise

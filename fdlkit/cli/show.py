@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from fdlkit import printable
-from fdlkit.cli import output
+from fdlkit.cli import drawing, output
 from fdlkit.cli.flags import Parsed, VerbFlags
 from fdlkit.cli.streams import only_the_answer
 from fdlkit.cli.terminal import define_color, line_width, use_color
@@ -23,13 +23,7 @@ if TYPE_CHECKING:
     from fdlkit.targets.listing import Entry
 
 LISTING_SCHEMA = "fdlkit.configs/1"
-FORMATS = ("tree", "json", "dot", "svg", "png", "mermaid", "html")
-
-# A page holds longer values than a drawing has room for.
-_PAGE_LIMIT = 400
-
-# From so many boxes on, placing them well may take the drawing program a minute.
-_MANY_BOXES = 400
+FORMATS = ("tree", "json", *drawing.FORMATS, "html")
 
 
 def flags() -> VerbFlags:
@@ -42,6 +36,13 @@ def flags() -> VerbFlags:
         "grep", None, "of the tree, what matches and the way to it", metavar="RE"
     )
     flags.boolean("where", "say at the end of each line who wrote the value")
+    flags.boolean("card", "the experiment in numbers; this loads JAX")
+    flags.string(
+        "mesh",
+        None,
+        "with --card: on this mesh; -1 is the rest",
+        metavar="AXIS=SIZE,...",
+    )
     define_color(flags)
     return flags
 
@@ -52,15 +53,13 @@ def run(parsed: Parsed) -> int:
     out, kind = parsed.values["out"], parsed.values["format"]
     output.check(out)
     _check_together(target, parsed)
-    if kind == "png" and out is None and sys.stdout.isatty():
-        raise UserError(
-            "a png is nothing for a terminal",
-            f"  fdlkit show {target} --format=png --out=FILE.png",
-        )
-    if target.endswith(".py"):
-        answer: str | bytes = f"{_listing(target, parsed)}\n"
+    program = drawing.program(kind, out, f"show {target}")
+    if parsed.values["card"]:
+        answer: str | bytes = _card(target, parsed)
+    elif target.endswith(".py"):
+        answer = f"{_listing(target, parsed)}\n"
     else:
-        answer = _config(target, parsed)
+        answer = _config(target, parsed, program)
     output.write(answer, out)
     return 0
 
@@ -68,6 +67,13 @@ def run(parsed: Parsed) -> int:
 def _check_together(target: str, parsed: Parsed) -> None:
     """Refuses flags that would do nothing together."""
     kind = parsed.values["format"]
+    if parsed.values["card"]:
+        _check_card(target, parsed)
+    elif parsed.values["mesh"] is not None:
+        raise UserError(
+            "--mesh is for the card of an experiment",
+            f"  fdlkit show {target} --card --mesh={parsed.values['mesh']}",
+        )
     if parsed.values["where"] and target.endswith(".py"):
         raise UserError(
             f"'{target}' names a file, and --where is for a config of it",
@@ -89,6 +95,53 @@ def _check_together(target: str, parsed: Parsed) -> None:
             f"--format={kind} is for a config, and '{target}' names a file",
             f"  fdlkit show {target}    lists its configs",
         )
+
+
+def _check_card(target: str, parsed: Parsed) -> None:
+    """Refuses what a card has no use for."""
+    if target.endswith(".py"):
+        raise UserError(
+            f"'{target}' names a file, and --card is for an experiment in it",
+            f"  fdlkit show {target}    lists its configs",
+        )
+    if parsed.values["format"] not in ("tree", "json"):
+        raise UserError(
+            f"a card is text or JSON, and this is --format={parsed.values['format']}",
+            f"  fdlkit show {target} --card --format=json",
+        )
+    for name in ("where", "grep", "depth"):
+        if parsed.values[name]:
+            raise UserError(f"--{name} is for the tree, and --card is no tree")
+
+
+def _card(target: str, parsed: Parsed) -> str:
+    """The experiment in numbers."""
+    from fdlkit.check.request import Request, parse_mesh
+    from fdlkit.check.subject import Subject
+    from fdlkit.cli.targets import load_overridden
+
+    mesh = parsed.values["mesh"]
+    try:
+        request = Request(mesh=None if mesh is None else parse_mesh(mesh))
+    except UserError as error:
+        first, *more = error.lines
+        raise UserError(f"--mesh={mesh}: {first}", *more) from error
+    subject = Subject(load_overridden(target, parsed).cfg, request)
+    if subject.why_no_experiment is not None:
+        raise UserError(
+            f"{target} has no card: {subject.why_no_experiment}",
+            "  a card is of a config of fdlkit.train.trainer.Trainer",
+        )
+    import jax
+
+    from fdlkit.check import card, card_text
+
+    # Nothing runs, so an accelerator that another program uses is left alone.
+    jax.config.update("jax_platforms", "cpu")
+    with only_the_answer():  # constructors are the user's own code
+        told = card.card(subject)
+    as_json = parsed.values["format"] == "json"
+    return card_text.to_json(told) if as_json else card_text.render(told)
 
 
 def _instead(kind: str) -> list[str]:
@@ -149,17 +202,13 @@ def _call(entry: Entry) -> str:
     return f"{entry.name}({entry.parameters})" if entry.parameters else entry.name
 
 
-def _config(target: str, parsed: Parsed) -> str | bytes:
+def _config(target: str, parsed: Parsed, program: str) -> str | bytes:
     from fdlkit.cli.targets import load_overridden
     from fdlkit.graph.snapshot import snapshot
     from fdlkit.serialize.writing import dumps
     from fdlkit.targets import loading
 
     kind = parsed.values["format"]
-    if kind in ("svg", "png"):
-        from fdlkit.view import picture
-
-        program = picture.find_program()  # refused before the config is made
     # A JSON file is shown by its names alone; only overrides need what they name.
     graph: Graph | None = None
     if not parsed.changes:
@@ -175,9 +224,17 @@ def _config(target: str, parsed: Parsed) -> str | bytes:
             return dumps(cfg)
     if kind == "tree":
         return _tree(graph, parsed, keeps_history=cfg is not graph)
-    if kind in ("svg", "png"):
-        return picture.draw(_drawing(graph, parsed), kind=kind, program=program)
-    return _drawing(graph, parsed)
+    from fdlkit.view import scene
+
+    depth = parsed.values["depth"]
+    if kind == "html":
+        from fdlkit.view import page
+
+        whole = scene.scene(graph, depth=depth, defaults=True, limit=page.LIMIT)
+        return page.page(whole, target)
+    painted = scene.scene(graph, depth=depth)
+    fewer = "--depth=N draws less"
+    return drawing.drawn(painted, kind, program, fewer=fewer)
 
 
 def _tree(graph: Graph, parsed: Parsed, *, keeps_history: bool) -> str:
@@ -203,29 +260,3 @@ def _tree(graph: Graph, parsed: Parsed, *, keeps_history: bool) -> str:
         color=use_color(parsed.values["color"], sys.stdout, os.environ),
         width=line_width(sys.stdout, os.environ),
     )
-
-
-def _drawing(graph: Graph, parsed: Parsed) -> str:
-    from fdlkit.view import scene
-
-    kind, depth = parsed.values["format"], parsed.values["depth"]
-    if kind == "html":
-        from fdlkit.view import page
-
-        title = parsed.positional[0]
-        whole = scene.scene(graph, depth=depth, defaults=True, limit=_PAGE_LIMIT)
-        return page.page(whole, title)
-    drawn = scene.scene(graph, depth=depth)
-    if kind == "mermaid":
-        from fdlkit.view import mermaid
-
-        return mermaid.mermaid(drawn)
-    from fdlkit.view import dot
-
-    if kind != "dot" and len(drawn.boxes) > _MANY_BOXES:
-        print(
-            f"note: {len(drawn.boxes):,} boxes take long to draw; "
-            "--depth=N draws fewer, --format=html needs no drawing",
-            file=sys.stderr,
-        )
-    return dot.dot(drawn, font=dot.PIXEL_FONT if kind == "png" else dot.FONT)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
+from collections.abc import Iterator
 
 from fdlkit import printable
 from fdlkit.cli.flags import Parsed
@@ -17,12 +20,32 @@ def load_overridden(target: str, parsed: Parsed) -> LoadedTarget:
 
     What the target lets a person name is kept for the completions of the next line.
     """
-    with only_the_answer():
+    with only_the_answer(), _staying_here():
         loaded, notes = overridden.load_overridden(
             target, parsed.overrides, allow=parsed.values["allow"]
         )
     for note in notes:
         print("\n".join(printable.lines(f"note: {note}")), file=sys.stderr)
-    offered = collecting.collect(loaded.before)
-    store.keep(loaded.file, loaded.function, loaded.source, offered)
+    _keep_offers(loaded, parsed.changes)
     return loaded
+
+
+def _keep_offers(loaded: LoadedTarget, changes: store.Changes) -> None:
+    """The next line may begin with the same overrides, or with none."""
+    at = loaded.file, loaded.function, loaded.source
+    store.keep(*at, collecting.collect(loaded.before))
+    if changes:
+        offered = collecting.collect(loaded.cfg)
+        if store.recall(*at, changes) != offered:  # most overrides change no name
+            store.keep(*at, offered, changes)
+
+
+@contextlib.contextmanager
+def _staying_here() -> Iterator[None]:
+    """A user's file may change the folder, and `--out=FILE` is meant from this one."""
+    here = os.getcwd()
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):  # it may have taken the folder away
+            os.chdir(here)

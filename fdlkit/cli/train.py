@@ -22,6 +22,13 @@ def flags() -> VerbFlags:
     )
     flags.boolean("fresh", "throw away the run that is in the workdir")
     flags.boolean("dry_run", "check everything, run and write nothing")
+    flags.choice(
+        "check",
+        "fast",
+        "what is looked at before a device is touched, see fdlkit check: config and "
+        "environment, or all levels, or nothing",
+        choices=("full", "fast", "off"),
+    )
     flags.string(
         "coordinator", None, "of several processes: where 0 is", metavar="HOST:PORT"
     )
@@ -57,6 +64,7 @@ def run(parsed: Parsed) -> int:
             stop=stop,
             fresh=parsed.values["fresh"],
             dry_run=parsed.values["dry_run"],
+            check=parsed.values["check"],
             distributed=_distributed(parsed),
         )
 

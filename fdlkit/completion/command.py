@@ -110,19 +110,30 @@ class _Line:
         self.positional: list[str] = []
         self.are_flags_over = False
         self.waiting: Flag | None = None  # a flag whose value is the next word
+        self.current = ""  # the name of the flag that a value is for
+        self.changes: list[tuple[str, str]] = []  # each flag of an override, its text
         for word in before:
             self._take(word)
 
     def _take(self, word: str) -> None:
         if self.waiting is not None:
             self.waiting = None
+            self._note(self.current, word)
         elif self.are_flags_over or not word.startswith("-") or word == "-":
             self.positional.append(word)
         elif word == "--":
             self.are_flags_over = True
         elif "=" not in word:
-            flag = self.flags.get(_flag_name(word))
+            self.current = _flag_name(word)
+            flag = self.flags.get(self.current)
             self.waiting = flag if flag is not None and flag.value else None
+        else:
+            head, _, value = word.partition("=")
+            self._note(_flag_name(head), value)
+
+    def _note(self, name: str, value: str) -> None:
+        if name.removeprefix("a.").startswith("fdl_"):
+            self.changes.append((name, value))
 
     def complete(self, typed: str) -> Answer:
         """What a word that follows may become."""
@@ -133,7 +144,8 @@ class _Line:
         head, equals, value = typed.partition("=")
         if not equals:
             return self._flags(typed)
-        flag = self.flags.get(_flag_name(head))
+        self.current = _flag_name(head)
+        flag = self.flags.get(self.current)
         if flag is None:
             return Answer()
         return behind(f"{head}=", self._value(flag.value, value))
@@ -205,16 +217,32 @@ class _Line:
         return Answer(tuple(c for c in names if c.value.startswith(typed)))
 
     def _target(self) -> spelling.Spelling | None:
-        """The target that overrides on this line are for: of several, the last."""
+        """The target that the current flag is for: of several the last, or A."""
         given = [
             word
             for index, word in enumerate(self.positional)
             if self._slot(index) in (*_TARGETS, "RUN_DIR")
         ]
         try:
-            return spelling.parse(given[-1]) if given else None
+            which = 0 if self._is_for_a() else -1
+            return spelling.parse(given[which]) if given else None
         except UserError:
             return None
+
+    def _is_for_a(self) -> bool:
+        return self.current.startswith("a.")
+
+    def _earlier(self) -> list[tuple[str, str]]:
+        """The kind and the text of each override that stands before, for this target.
+
+        What a flag file says is not read.
+        """
+        head = "a.fdl_" if self._is_for_a() else "fdl_"
+        return [
+            (name.removeprefix(head), text)
+            for name, text in self.changes
+            if name.startswith(head)
+        ]
 
     def _offers(self) -> Offers:
         """What a verb wrote down of the target; nothing if none did."""
@@ -234,7 +262,8 @@ class _Line:
             return nothing
         if file is None or text is None:
             return nothing
-        return store.recall(file, target.function, text) or nothing
+        found = store.recall(file, target.function, text, self._earlier())
+        return found or nothing
 
 
 def _flag_name(word: str) -> str:

@@ -9,17 +9,24 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from fdlkit import user_cache
 from fdlkit.completion import offers
 from fdlkit.completion.offers import Offers
 
-# One entry a target; what was not loaded for longest goes first.
+# One entry a target, and one more for each set of overrides that it was loaded with;
+# what was not loaded for longest goes first.
 _MOST_ENTRIES = 200
+_MOST_CHANGES = 20  # as many files may have to be looked for
 _MOST_BYTES = 1_000_000
 
 _FOLDER = "completion"
+
+
+# Overrides as they stand on a line: the kind and the text of each.
+Changes = Sequence[tuple[str, str]]
 
 
 def keep(
@@ -27,6 +34,7 @@ def keep(
     function: str,
     text: str,
     offered: Offers,
+    changes: Changes = (),
 ) -> None:
     """Writes down what a target offers; where nothing can be written, nothing is.
 
@@ -35,6 +43,7 @@ def keep(
       function: The function's name; empty for a JSON file.
       text: The file's text, for which alone the offers hold.
       offered: What can be named.
+      changes: The overrides behind which it can be.
     """
     folder = user_cache.writable(_FOLDER)
     if folder is None:
@@ -43,7 +52,7 @@ def keep(
         {"text": _digest(text), "offers": offers.to_data(offered)},
         separators=(",", ":"),
     )
-    entry = folder / _name(file, function)
+    entry = folder / _name(file, function, changes)
     try:
         if entry.is_file() and entry.read_text(encoding="utf-8") == data:
             os.utime(entry)
@@ -54,13 +63,26 @@ def keep(
         return
 
 
-def recall(file: str | os.PathLike[str], function: str, text: str) -> Offers | None:
-    """What was written down for a target whose file still has this text."""
+def recall(
+    file: str | os.PathLike[str], function: str, text: str, changes: Changes = ()
+) -> Offers | None:
+    """What was written down for a target whose file still has this text.
+
+    Behind overrides with which no verb has loaded it, that of fewer, or of none.
+    """
+    for count in range(min(len(changes), _MOST_CHANGES), -1, -1):
+        found = _recall(_name(file, function, changes[:count]), text)
+        if found is not None:
+            return found
+    return None
+
+
+def _recall(name: str, text: str) -> Offers | None:
     folder = user_cache.location(_FOLDER)
     if folder is None:
         return None
     try:
-        entry = (folder / _name(file, function)).read_text(encoding="utf-8")
+        entry = (folder / name).read_text(encoding="utf-8")
         data = json.loads(entry)
     except (OSError, ValueError, RecursionError):
         return None
@@ -69,8 +91,10 @@ def recall(file: str | os.PathLike[str], function: str, text: str) -> Offers | N
     return offers.from_data(data.get("offers"))
 
 
-def _name(file: str | os.PathLike[str], function: str) -> str:
-    return _digest(f"{os.path.realpath(file)}\0{function}")[:32]
+def _name(file: str | os.PathLike[str], function: str, changes: Changes) -> str:
+    parts = [os.path.realpath(file), function]
+    parts += [part for change in changes for part in change]
+    return _digest("\0".join(parts))[:32]
 
 
 def _digest(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from fdlkit.diff import wording
 from fdlkit.diff.classes import exact_key
+from fdlkit.diff.lookup import Lookup
 from fdlkit.diff.matching import elements, named
 from fdlkit.diff.model import (
     Called,
@@ -29,15 +30,12 @@ from fdlkit.diff.model import (
 from fdlkit.errors import UserError
 from fdlkit.graph import paths, texts
 from fdlkit.graph.model import Argument, Graph, Leaf, Link, Node, Value
-from fdlkit.graph.paths import Path, PathKey
+from fdlkit.graph.paths import Path
 from fdlkit.graph.restore import Resolve, restore
 from fdlkit.graph.snapshot import snapshot
 from fdlkit.graph.table import Table
 
 _MAX_LINES = 8
-
-# Arguments that are looked through faster than an index of them is made.
-_FEW = 16
 
 # A node that is being made: of the old config (or its nth copy), or of the diff.
 _OLD, _NEW, _DEFAULT = "old", "new", "default"
@@ -61,7 +59,7 @@ def apply(diff: Diff, a: Any, *, resolve: Resolve | None = None) -> Any:
     """
     if isinstance(a, Graph):
         return _Patch(diff, a).run()
-    return restore(_Patch(diff, snapshot(a)).run(), resolve)
+    return restore(_Patch(diff, snapshot(a, history=False)).run(), resolve)
 
 
 @dataclasses.dataclass
@@ -88,7 +86,7 @@ class _Patch:
         self._changes: dict[tuple[int, int], list[Change]] = {}
         self._moved_away: dict[tuple[int, int], set[Any]] = {}
         self._keeps: dict[int, frozenset[int]] = {0: frozenset()}
-        self._indexes: dict[int, dict[Any, Argument]] = {}
+        self._lookup = Lookup(graph)
         self._find(diff)
         self._defaults_known = graph.defaults_known and not any(
             isinstance(change, Called) for change in diff
@@ -160,27 +158,11 @@ class _Patch:
         self._refuse()
 
     def _at(self, old: Old) -> tuple[int, int] | None:
-        value: Value | None = self._graph.root
-        for key in old.path:
-            argument = self._argument(value, key)
-            value = None if argument is None else argument.value
-        if not isinstance(value, Link):
+        number = self._lookup.node(old.path)
+        if number is None:
             self._problem(old.path, "there is no such node")
             return None
-        return old.copy, value.node
-
-    def _argument(self, value: Value | None, key: PathKey) -> Argument | None:
-        """An argument of a node; large nodes are looked through once."""
-        if not isinstance(value, Link):
-            return None
-        node = self._graph.nodes[value.node]
-        if len(node.arguments) <= _FEW or type(key) is int:
-            return node.argument(key)
-        index = self._indexes.get(value.node)
-        if index is None:
-            index = {exact_key(a.key): a for a in node.arguments}
-            self._indexes[value.node] = index
-        return index.get(exact_key(key))
+        return old.copy, number
 
     def _problem(self, path: Path, what: str) -> None:
         line = f"  {paths.format(path)}: {what}"
@@ -356,7 +338,7 @@ class _Patch:
     def _source(self, change: Moved) -> Leaf | _Token:
         """The value that a change moves."""
         at = self._at(change.from_holder)
-        argument = at and self._argument(Link(at[1]), change.from_key)
+        argument = at and self._lookup.argument(Link(at[1]), change.from_key)
         if not at or not argument or argument.value is None:
             self._problem(change.from_path, "there is nothing to move")
             return Leaf(None)

@@ -12,6 +12,7 @@ from typing import Any
 
 from fdlkit.graph.equality import is_made_by, same_leaf
 from fdlkit.graph.model import (
+    BUILDABLE_KINDS,
     UNKNOWN,
     Argument,
     Graph,
@@ -29,6 +30,12 @@ from fdlkit.graph.places import Places
 _MOST = 10**9
 
 _SEQUENCES = frozenset({"list", "tuple", "set", "frozenset"})
+
+# Kinds of nodes that are told arguments, which have defaults.
+_TOLD = BUILDABLE_KINDS - {"reference"}
+
+# Leaves of these types are equal when they are of one type and equal.
+_PLAIN = frozenset({int, str, bool, type(None), bytes})
 
 
 class Classes:
@@ -48,8 +55,6 @@ class Classes:
         self._numbers: dict[Hashable, int] = {}
         self._heads: dict[Hashable, int] = {}
         self._opaque: dict[Hashable, list[tuple[Leaf, int]]] = {}
-        # By callable: its arguments, and a graph that knows their defaults.
-        self.signatures: dict[Hashable, dict[PathKey, tuple[Side, Argument]]] = {}
 
     def head(self, node: Node) -> int:
         """A number for what kind of node it is and what it calls."""
@@ -60,6 +65,8 @@ class Classes:
     def leaf(self, leaf: Leaf) -> int:
         """The class of a leaf."""
         held = leaf.value
+        if type(held) in _PLAIN:
+            return self._intern((type(held), held), 1, None)
         if isinstance(held, Opaque):
             return self._opaque_class(leaf, held)
         if isinstance(held, Symbol):
@@ -68,11 +75,13 @@ class Classes:
 
     def node(self, head: int, entries: Any, below: int) -> int:
         """The class of a node."""
-        return self._intern((head, entries), min(1 + below, _MOST), (head, entries))
+        key = head, entries
+        return self._intern(key, min(1 + below, _MOST), key)
 
     def _intern(self, key: Hashable, size: int, entries: Any) -> int:
-        found = self._numbers.setdefault(key, len(self.sizes))
-        if found == len(self.sizes):
+        found = self._numbers.get(key)
+        if found is None:
+            found = self._numbers[key] = len(self.sizes)
             self.sizes.append(size)
             self.entries.append(entries)
         return found
@@ -94,28 +103,34 @@ class Classes:
 class Side:
     """One of the two graphs, with its places and the classes of its values.
 
+    A graph that was read from text knows no defaults; it learns them from the other
+    side, if that is its teacher.
+
     Attributes:
       graph: The graph.
       places: Where its nodes stand.
       heads: For each node, the number of its kind and callable.
       of_node: For each node, its class.
       alone: For each node, whether it and each node below it stand in one place only.
+        Values and references are no such nodes: wherever they stand, it is so of them.
       counts: How many of the nodes that can be reached are of a class.
       first: The first of these, by class.
     """
 
-    def __init__(self, graph: Graph, classes: Classes):
+    def __init__(self, graph: Graph, classes: Classes, teacher: Side | None = None):
         self.graph = graph
         self.places = Places(graph)
         self.heads: list[int] = []
         self.of_node: list[int] = []
         self.alone: list[bool] = []
         self._classes = classes
+        self._teacher = teacher
+        self._is_plain: list[bool] = []
+        self._signatures: dict[Hashable, dict[PathKey, Argument]] | None = None
         self._of_default: dict[int, int] = {}
-        self._learnt: set[int] = set()
         self._of_symbols: dict[tuple[str, int, int], int] = {}
-        for node in graph.nodes:
-            self._add(node)
+        for number, node in enumerate(graph.nodes):
+            self._add(number, node)
         self.counts: dict[int, int] = {}
         self.first: dict[int, int] = {}
         for number in self.places.order:
@@ -125,16 +140,16 @@ class Side:
 
     def of(self, value: Value) -> int:
         """The class of a value."""
-        if isinstance(value, Leaf):
-            return self._classes.leaf(value)
-        return self.of_node[value.node]
+        if type(value) is Link:
+            return self.of_node[value.node]
+        assert isinstance(value, Leaf)
+        return self._classes.leaf(value)
 
     def node(self, value: Value | None) -> int | None:
         """The number of a node that sharing counts for; None for any other value."""
-        if value is None or isinstance(value, Leaf):
+        if type(value) is not Link or self._is_plain[value.node]:
             return None
-        node = self.graph.nodes[value.node]
-        return None if node.is_value or node.kind == "reference" else value.node
+        return value.node
 
     def default(
         self, node: Node, key: PathKey, argument: Argument | None
@@ -150,10 +165,26 @@ class Side:
         """
         if not node.is_buildable:
             return None
+        side = self
         if not self.graph.defaults_known:
-            known = self._classes.signatures.get(symbol_key(node.callable), {})
-            return known.get(key)
-        return None if argument is None else (self, argument)
+            if self._teacher is None:
+                return None
+            side = self._teacher
+            argument = side.signatures.get(symbol_key(node.callable), {}).get(key)
+        return None if argument is None else (side, argument)
+
+    @property
+    def signatures(self) -> dict[Hashable, dict[PathKey, Argument]]:
+        """By what this side's nodes call, its arguments."""
+        if self._signatures is None:
+            self._signatures = {}
+            seen = set()
+            for node in self.graph.nodes:
+                if node.kind in _TOLD and id(node.callable) not in seen:
+                    seen.add(id(node.callable))
+                    told = {argument.key: argument for argument in node.arguments}
+                    self._signatures[symbol_key(node.callable)] = told
+        return self._signatures
 
     def is_default(self, node: Node, argument: Argument) -> bool:
         """Whether what is set is what would hold if it were not, sharing aside."""
@@ -182,13 +213,16 @@ class Side:
             found = self._of_default[id(default)] = self.of(default)
         return found
 
-    def _add(self, node: Node) -> None:
-        head = self._head(node)
-        if node.is_buildable and node.kind != "reference":
-            entries, below = self._arguments(node)
+    def _add(self, number: int, node: Node) -> None:
+        is_plain = node.is_value or node.kind == "reference"
+        if node.kind in _TOLD:
+            entries, below, is_alone = self._arguments(node)
         else:
-            entries, below = self._children(node)
-        self.alone.append(self._is_alone(node))
+            entries, below, is_alone = self._children(node)
+        is_alone = is_alone and len(self.places.holders[number]) < 2
+        self._is_plain.append(is_plain)
+        self.alone.append(is_plain or is_alone)
+        head = self._head(node)
         self.heads.append(head)
         self.of_node.append(self._classes.node(head, entries, below))
 
@@ -202,53 +236,56 @@ class Side:
                 self._of_symbols[key] = found
         return found
 
-    def _arguments(self, node: Node) -> tuple[Any, int]:
-        """What a node is told, as it counts for its class; and how much is below it."""
-        if self.graph.defaults_known:
-            self._learn(node)
-        below, sizes = 0, self._classes.sizes
-        found = []
-        for argument in node.arguments:
-            value, number = argument.value, -1
-            if value is not None:
-                number = self.of(value)
-                if self._holds_anyway(node, argument, number):
-                    number = -1
-                else:
-                    below += sizes[number]
-            if number >= 0 or argument.tags:
-                found.append((argument.key, number, argument.tags))
-        return frozenset(found), below
+    def _arguments(self, node: Node) -> tuple[Any, int, bool]:
+        """What a node is told, as it counts for its class.
 
-    def _children(self, node: Node) -> tuple[Any, int]:
-        numbers = [self.of(a.value) for a in node.arguments if a.value is not None]
+        And how much is below it, and whether each node below stands in one place only.
+        """
+        knows_defaults = self.graph.defaults_known
+        sizes, of_node, leaf = self._classes.sizes, self.of_node, self._classes.leaf
+        below, is_alone, found = 0, True, []
+        for argument in node.arguments:
+            value, default = argument.value, argument.default
+            if value is None:
+                if argument.tags:
+                    found.append((argument.key, -1, argument.tags))
+                continue
+            if type(value) is Link:
+                number = of_node[value.node]
+                is_alone = is_alone and self.alone[value.node]
+            else:
+                number = leaf(value)  # type: ignore[arg-type]
+            if knows_defaults and default is not None:
+                holds_anyway = self.of_default(default) == number
+            elif knows_defaults and argument.factory is None:
+                holds_anyway = False
+            else:
+                holds_anyway = self._holds_anyway(node, argument, number)
+            if not holds_anyway:
+                below += sizes[number]
+                found.append((argument.key, number, argument.tags))
+            elif argument.tags:
+                found.append((argument.key, -1, argument.tags))
+        return frozenset(found), below, is_alone
+
+    def _children(self, node: Node) -> tuple[Any, int, bool]:
+        """The same of a container."""
+        of_node, leaf = self.of_node, self._classes.leaf
+        is_alone, numbers = True, []
+        for argument in node.arguments:
+            value = argument.value
+            if type(value) is Link:
+                numbers.append(of_node[value.node])
+                is_alone = is_alone and self.alone[value.node]
+            elif value is not None:
+                numbers.append(leaf(value))  # type: ignore[arg-type]
         below = sum(map(self._classes.sizes.__getitem__, numbers))
         if node.kind in _SEQUENCES:
-            return tuple(numbers), below
+            return tuple(numbers), below, is_alone
         keys = (exact_key(a.key) for a in node.arguments)
         pairs = zip(keys, numbers, strict=True)
-        return (tuple(pairs) if "ordered" in node.kind else frozenset(pairs)), below
-
-    def _is_alone(self, node: Node) -> bool:
-        if len(self.places.holders[len(self.alone)]) > 1:
-            return False
-        for argument in node.arguments:
-            if isinstance(argument.value, Link):
-                child = self.graph.nodes[argument.value.node]
-                is_plain = child.is_value or child.kind == "reference"
-                if not is_plain and not self.alone[argument.value.node]:
-                    return False
-        return True
-
-    def _learn(self, node: Node) -> None:
-        """Remembers the defaults of what the node calls, for a graph without any."""
-        if id(node.callable) in self._learnt:
-            return
-        self._learnt.add(id(node.callable))
-        key = symbol_key(node.callable)
-        self._classes.signatures[key] = {
-            argument.key: (self, argument) for argument in node.arguments
-        }
+        entries = tuple(pairs) if "ordered" in node.kind else frozenset(pairs)
+        return entries, below, is_alone
 
 
 def exact_key(key: PathKey) -> Hashable:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 from fdlkit.diff import wording
 from fdlkit.diff.classes import Classes, Side, exact_key
-from fdlkit.diff.fragment import Fragment
 from fdlkit.diff.matching import Matching, elements, named
 from fdlkit.diff.model import (
     Called,
@@ -25,8 +25,10 @@ from fdlkit.diff.model import (
     Unset,
     Untagged,
 )
+from fdlkit.diff.report import Report, Token
 from fdlkit.diff.saying import Words
 from fdlkit.diff.sequences import in_order
+from fdlkit.graph import garbage
 from fdlkit.graph.equality import is_made_by, same_leaf
 from fdlkit.graph.model import Argument, Graph, Leaf, Link, Node, Value
 from fdlkit.graph.paths import Path, PathKey
@@ -35,8 +37,24 @@ from fdlkit.graph.snapshot import snapshot
 # A path as a chain of keys from the last to the first: cheap to go on from.
 _Way = tuple["_Way | None", PathKey]
 
-# A node of the old graph (or the nth copy of it) that a new node is: (n, number).
-_Token = tuple[int, int]
+
+@dataclasses.dataclass(frozen=True)
+class Compared:
+    """Two graphs, and what is the same in them and what is not.
+
+    Attributes:
+      old: The old graph.
+      new: The new one.
+      diff: The changes.
+      old_of: For each new node the old one that it is, or that it is a copy of.
+      new_of: For each old node the new one that it is.
+    """
+
+    old: Graph
+    new: Graph
+    diff: Diff
+    old_of: Mapping[int, int]
+    new_of: Mapping[int, int]
 
 
 def diff(a: Any, b: Any) -> Diff:
@@ -55,17 +73,32 @@ def diff(a: Any, b: Any) -> Diff:
     Returns:
       The changes; none exactly if the two are equal. `apply` makes `b` of `a` by them.
     """
-    old = a if isinstance(a, Graph) else snapshot(a)
-    new = b if isinstance(b, Graph) else snapshot(b)
+    with garbage.waiting():
+        return _comparison(_graph(a), _graph(b)).run()
+
+
+def compare(old: Graph, new: Graph) -> Compared:
+    """The same of graphs, with the nodes of each that the nodes of the other are."""
+    with garbage.waiting():
+        comparison = _comparison(old, new)
+        changes = comparison.run()
+        return Compared(old, new, changes, *comparison.counterparts())
+
+
+def _graph(config: Any) -> Graph:
+    return config if isinstance(config, Graph) else snapshot(config, history=False)
+
+
+def _comparison(old: Graph, new: Graph) -> _Comparison:
     classes = Classes()
     # A graph that was read from text learns defaults from the other one.
     if old.defaults_known:
         x = Side(old, classes)
-        y = Side(new, classes)
+        y = Side(new, classes, x)
     else:
         y = Side(new, classes)
-        x = Side(old, classes)
-    return _Comparison(x, y, Matching(x, y, classes)).run()
+        x = Side(old, classes, y)
+    return _Comparison(x, y, Matching(x, y, classes))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,18 +120,11 @@ class _Comparison:
         self._old, self._new, self._matching = old, new, matching
         self._words = Words(old, new, matching)
         # What each new node that was reached is; None: it is brand-new.
-        self._tokens: dict[int, _Token | None] = {}
+        self._tokens: dict[int, Token | None] = {}
         # For each copy: what it takes over as it is, and what it has of its own.
         self._keeps: list[dict[int, None]] = [{}]
-        self._owned: set[_Token] = set()
-        self._copied: list[int] = [-1]
-        self._said: list[Change | None] = []
-        # For each change when its node was reached: changes of one node stand together.
-        self._ranks: list[int] = []
-        self._values: list[Value | Node] = []
-        # What was put in and taken out, by where it is in `_said`, to tell moves.
-        self._put: list[tuple[int, int]] = []
-        self._gone: dict[tuple[_Token, Any], int] = {}
+        self._owned: set[Token] = set()
+        self._report = Report(old, new)
 
     def run(self) -> Diff:
         self._root(self._old.graph.root, self._new.graph.root)
@@ -127,7 +153,7 @@ class _Comparison:
                     way = at.way, argument.key
                     below.append(self._at(child, way, at.length + 1, at))
             todo += reversed(below)
-        return self._finish()
+        return self._report.diff(self._tokens, self._keeps, self._kept)
 
     def _at(self, number: int, way: _Way | None, length: int, above: _At | None) -> _At:
         node = self._new.graph.nodes[number]
@@ -135,7 +161,7 @@ class _Comparison:
             return _At(number, way, length, length, wording.called(node), 0)
         return _At(number, way, length, above.owner, above.called, above.rank)
 
-    def _primary(self, number: int) -> _Token | None:
+    def _primary(self, number: int) -> Token | None:
         old = self._matching.old_of.get(number)
         return None if old is None else (0, old)
 
@@ -143,9 +169,11 @@ class _Comparison:
         x, y = self._old.node(was), self._new.node(now)
         if y is not None:
             self._tokens[y] = self._primary(y)
-        if self._is_same(was, now) or (
-            x is not None and y is not None and self._tokens[y] == (0, x)
-        ):
+        if x is None and y is None:
+            is_same = self._is_same(was, now)
+        else:
+            is_same = x is not None and y is not None and self._tokens[y] == (0, x)
+        if is_same:
             return
         old, new = self._words.apart(
             was,
@@ -153,7 +181,6 @@ class _Comparison:
             now,
             self._words.new(now, None, None, self._tokens),
         )
-        self._values.append(now)
         self._say(
             None,
             Set(
@@ -164,13 +191,35 @@ class _Comparison:
                 key=None,
                 old=old,
                 new=new,
-                value=len(self._values) - 1,
+                value=self._report.value(now),
             ),
         )
 
+    def counterparts(self) -> tuple[dict[int, int], dict[int, int]]:
+        """For each new node the old one that it is or copies; the same the other way.
+
+        Of copies only the new node knows.
+        """
+        old_of = {y: token[1] for y, token in self._tokens.items() if token is not None}
+        new_of = {x: y for y, x in old_of.items() if self._tokens[y] == (0, x)}
+        # What is settled is the same all through, and was not looked into.
+        todo = [(x, y) for x, y in new_of.items() if y in self._matching.settled]
+        while todo:
+            x, y = todo.pop()
+            was = {exact_key(a.key): a for a in self._old.graph.nodes[x].arguments}
+            for argument in self._new.graph.nodes[y].arguments:
+                there = was.get(exact_key(argument.key))
+                before = None if there is None else self._old.node(there.value)
+                below = self._new.node(argument.value)
+                if before is None or below is None or below in old_of:
+                    continue
+                old_of[below], new_of[before] = before, below
+                todo.append((before, below))
+        return old_of, new_of
+
     # What is different at one node.
 
-    def _compare(self, at: _At, token: _Token) -> None:
+    def _compare(self, at: _At, token: Token) -> None:
         x = self._old.graph.nodes[token[1]]
         y = self._new.graph.nodes[at.number]
         dropped: set[Any] = set()
@@ -189,7 +238,7 @@ class _Comparison:
         if y.kind == "ordered_dict":
             self._order(at, token, x, y)
 
-    def _say_called(self, at: _At, token: _Token, x: Node, y: Node) -> set[Any]:
+    def _say_called(self, at: _At, token: Token, x: Node, y: Node) -> set[Any]:
         """Says what is called now; returns which arguments went with the old one."""
         keys = {exact_key(a.key) for a in y.arguments}
         named_ones = [
@@ -203,7 +252,7 @@ class _Comparison:
             if exact_key(a.key) not in keys and a.value is not None
         )
         carried = (a.key for a in named_ones if exact_key(a.key) in keys)
-        self._values.append(dataclasses.replace(y, arguments=(), is_value=False))
+        head = dataclasses.replace(y, arguments=(), is_value=False)
         self._say(
             at,
             Called(
@@ -212,12 +261,12 @@ class _Comparison:
                 new=wording.called(y),
                 carried=tuple(carried),
                 dropped=dropped,
-                head=len(self._values) - 1,
+                head=self._report.value(head),
             ),
         )
         return {exact_key(key) for key, _ in dropped}
 
-    def _order(self, at: _At, token: _Token, x: Node, y: Node) -> None:
+    def _order(self, at: _At, token: Token, x: Node, y: Node) -> None:
         """An ordered dict keeps its old keys in order, with new ones at its end."""
         now = [exact_key(a.key) for a in y.arguments]
         was = [exact_key(a.key) for a in x.arguments]
@@ -228,15 +277,15 @@ class _Comparison:
             self._say(at, Reordered(**self._base(at, token, None), keys=keys))
 
     def _elements(
-        self, at: _At, token: _Token, was: list[Argument], now: list[Argument]
+        self, at: _At, token: Token, was: list[Argument], now: list[Argument]
     ) -> None:
         aligned = self._matching.align(token[1], at.number)
         used = [i for i in aligned if i is not None]
         steady = in_order(used)
         for gone in sorted(set(range(len(was))) - set(used)):
             old = self._words.old(was[gone].value, token[1])
-            self._gone[token, gone] = len(self._said)
-            self._say(at, Removed(**self._base(at, token, gone), old=old))
+            removed = Removed(**self._base(at, token, gone), old=old)
+            self._report.gone(removed, at.rank, token)
         for j, i in enumerate(aligned):
             value = now[j].value
             assert value is not None
@@ -261,12 +310,13 @@ class _Comparison:
                     ),
                 )
             self._value(at, token, j, was[i].value, value, None)
-            self._tags(at, token, j, was[i], now[j])
+            if was[i].tags or now[j].tags:
+                self._tags(at, token, j, was[i], now[j])
 
     def _argument(
         self,
         at: _At,
-        token: _Token,
+        token: Token,
         key: PathKey,
         p: Argument | None,
         q: Argument | None,
@@ -276,15 +326,12 @@ class _Comparison:
         was, now = (None if a is None else a.value for a in (p, q))
         if now is None:
             if was is not None and not self._is_default_of_new(y, key, q, was):
-                self._gone[token, exact_key(key)] = len(self._said)
-                self._say(
-                    at,
-                    Unset(
-                        **self._base(at, token, key),
-                        old=self._words.old(was, token[1]),
-                        default=self._words.default(self._new, y, key, q),
-                    ),
+                unset = Unset(
+                    **self._base(at, token, key),
+                    old=self._words.old(was, token[1]),
+                    default=self._words.default(self._new, y, key, q),
                 )
+                self._report.gone(unset, at.rank, token)
         elif was is not None or not self._is_default(y, q):
             default = None
             if was is None:
@@ -317,17 +364,17 @@ class _Comparison:
     def _value(
         self,
         at: _At,
-        token: _Token,
+        token: Token,
         key: PathKey,
         was: Value | None,
         now: Value,
         default: Said | None,
     ) -> None:
         """Two values in one place; says nothing if the new one is to be expected."""
-        if was is not None and self._is_same(was, now):
+        c, y = self._old.node(was), self._new.node(now)
+        if y is not None and self._is_expected(at, token, key, c, y):
             return
-        y = self._new.node(now)
-        if y is not None and self._is_expected(at, token, key, self._old.node(was), y):
+        if was is not None and c is None and y is None and self._is_same(was, now):
             return
         new = self._words.new(now, at.number, key, self._tokens)
         if was is None:
@@ -339,7 +386,7 @@ class _Comparison:
         )
 
     def _is_expected(
-        self, at: _At, token: _Token, key: PathKey, c: int | None, y: int
+        self, at: _At, token: Token, key: PathKey, c: int | None, y: int
     ) -> bool:
         """Whether a new node is the one that the old one leads to, or a copy of that.
 
@@ -367,12 +414,11 @@ class _Comparison:
             return True
         return False
 
-    def _be_copy(self, at: _At, token: _Token, key: PathKey, c: int, y: int) -> None:
+    def _be_copy(self, at: _At, token: Token, key: PathKey, c: int, y: int) -> None:
         group = token[0]
         if not group or c in self._keeps[group] or (group, c) in self._owned:
             group = len(self._keeps)
             self._keeps.append({})
-            self._copied.append(len(self._said))
             there = self._matching.new_of.get(c)
             self._say(
                 at,
@@ -391,7 +437,7 @@ class _Comparison:
     def _tags(
         self,
         at: _At,
-        token: _Token,
+        token: Token,
         key: PathKey,
         p: Argument | None,
         q: Argument | None,
@@ -408,20 +454,13 @@ class _Comparison:
                 self._say(at, Tagged(**base, tag=tag))
 
     def _say(self, at: _At | None, change: Change) -> None:
-        self._said.append(change)
-        self._ranks.append(-1 if at is None else at.rank)
+        self._report.say(change, -1 if at is None else at.rank)
 
     def _say_put(self, at: _At, now: Value, change: Set | Inserted) -> None:
-        y = self._new.node(now)
-        is_new = isinstance(change, Inserted) or (
-            change.old is None or change.old.is_default
-        )
-        if y is not None and is_new:
-            self._put.append((len(self._said), y))
-        self._values.append(now)
-        self._say(at, dataclasses.replace(change, value=len(self._values) - 1))
+        change = dataclasses.replace(change, value=self._report.value(now))
+        self._report.put(change, at.rank, self._new.node(now))
 
-    def _base(self, at: _At, token: _Token, key: PathKey | None) -> dict[str, Any]:
+    def _base(self, at: _At, token: Token, key: PathKey | None) -> dict[str, Any]:
         path = _path(at.way)
         return {
             "path": path if key is None else (*path, key),
@@ -434,9 +473,7 @@ class _Comparison:
     # The end.
 
     def _is_same(self, was: Value, now: Value) -> bool:
-        """Whether two values are equal, where sharing says nothing about them."""
-        if self._old.node(was) is not None or self._new.node(now) is not None:
-            return False
+        """Whether two values are equal that sharing says nothing about."""
         if self._old.of(was) == self._new.of(now):
             return True
         todo = [(was, now)]
@@ -460,81 +497,11 @@ class _Comparison:
                 todo.append((p.value, q.value))
         return True
 
-    def _finish(self) -> Diff:
-        for group, at in enumerate(self._copied):
-            if group:
-                keeps = tuple(map(self._old.places.path, self._keeps[group]))
-                self._said[at] = dataclasses.replace(  # type: ignore[type-var]
-                    self._said[at], keeps=keeps
-                )
-        self._merge_moves()
-        fragment = Fragment(self._new, self._kept)
-        order = sorted(range(len(self._said)), key=self._ranks.__getitem__)
-        used = [change for n in order if (change := self._said[n]) is not None]
-        for change in used:
-            for index in _values_of(change):
-                fragment.add(self._values[index])
-        changes = []
-        count = 0
-        for change in used:
-            if _values_of(change):
-                at = len(fragment.kept) + count
-                change = _with_value(change, at, fragment.holds(count))
-                count += 1
-            changes.append(change)
-        return Diff(tuple(changes), fragment.graph(), tuple(fragment.kept.values()))
-
     def _kept(self, number: int) -> Old | None:
         token = self._tokens.get(number, self._primary(number))
         if token is None:
             return None
         return Old(self._old.places.path(token[1]), token[0])
-
-    def _merge_moves(self) -> None:
-        """A node that was taken out in one place and put in at another has moved."""
-        for at, y in self._put:
-            token = self._tokens.get(y)
-            change = self._said[at]
-            if token is None or token[0] or change is None:
-                continue
-            holders = self._old.places.holders[token[1]]
-            if len(holders) != 1:
-                continue
-            holder, key = holders[0]
-            gone = self._gone.pop(((0, holder), exact_key(key)), None)
-            if gone is None:
-                continue
-            assert isinstance(change, Set | Inserted)
-            self._said[gone] = None
-            path = self._old.places.path(holder)
-            self._said[at] = Moved(
-                path=change.path,
-                node=change.node,
-                called=change.called,
-                holder=change.holder,
-                key=change.key,
-                from_holder=Old(path),
-                from_key=key,
-                from_path=(*path, key),
-                element=isinstance(change, Inserted),
-                new=change.new,
-            )
-
-
-def _values_of(change: Change) -> tuple[int, ...]:
-    if isinstance(change, Set | Inserted):
-        return (change.value,)
-    return (change.head,) if isinstance(change, Called) else ()
-
-
-def _with_value(
-    change: Change, index: int, holds: tuple[tuple[Path, Path], ...]
-) -> Change:
-    if isinstance(change, Set | Inserted):
-        new = dataclasses.replace(change.new, holds=holds)
-        return dataclasses.replace(change, value=index, new=new)
-    assert isinstance(change, Called)
-    return dataclasses.replace(change, head=index)
 
 
 def _path(way: _Way | None) -> Path:

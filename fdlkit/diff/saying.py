@@ -11,6 +11,7 @@ from fdlkit.diff import wording
 from fdlkit.diff.classes import Side, exact_key
 from fdlkit.diff.matching import Matching
 from fdlkit.diff.model import Said
+from fdlkit.graph import texts
 from fdlkit.graph.faults import BrokenReferenceError
 from fdlkit.graph.model import UNKNOWN, Argument, Link, Node, Value
 from fdlkit.graph.paths import PathKey
@@ -99,7 +100,7 @@ class Words:
                 if isinstance(found, Link):
                     result = wording.words(resolver.graph, found)
                 elif found is not UNKNOWN:
-                    result = " ".join(repr(found).split())
+                    result = texts.of_live(found)
         return {"is_reference": True, "result": result}
 
     def default(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 from fdlkit.diff.model import (
@@ -56,6 +57,23 @@ _MARKS = {
 }
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Line:
+    """One change in words.
+
+    Attributes:
+      sign: What the line begins with: `~`, `+`.
+      style: How that looks.
+      parts: The line's pieces: a style, and a text.
+      notes: What is added in brackets.
+    """
+
+    sign: str
+    style: str
+    parts: tuple[_Piece, ...]
+    notes: tuple[str, ...] = ()
+
+
 def render(diff: Diff, *, color: bool = False, width: int | None = None) -> str:
     """The changes as text, those of one node together.
 
@@ -68,7 +86,7 @@ def render(diff: Diff, *, color: bool = False, width: int | None = None) -> str:
     if not diff:
         return SAME
     lines = []
-    for node, called, changes in _groups(diff):
+    for node, called, changes in groups(diff):
         head = [("node", paths.format(node))]
         if called:
             head.append(("quiet", f" ({called})"))
@@ -78,7 +96,7 @@ def render(diff: Diff, *, color: bool = False, width: int | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _groups(diff: Diff) -> Iterator[tuple[Path, str, list[Change]]]:
+def groups(diff: Diff) -> Iterator[tuple[Path, str, list[Change]]]:
     """Changes by the node around them, in the order in which nodes come first."""
     groups: dict[Path, list[Change]] = {}
     for change in diff:
@@ -88,71 +106,76 @@ def _groups(diff: Diff) -> Iterator[tuple[Path, str, list[Change]]]:
 
 
 def _pieces(change: Change, width: int | None) -> list[_Piece]:
-    most = _VALUE if width is None else max(width, 20)
-    mark, style = _MARKS[_what(change)]
-    pieces: list[_Piece] = [("quiet", "  "), (style, f"{mark} ")]
+    told = line(change, _VALUE if width is None else max(width, 20))
+    pieces = [("quiet", "  "), (told.style, f"{told.sign} "), *told.parts]
+    if told.notes:
+        pieces.append(("quiet", f"  ({'; '.join(told.notes)})"))
+    return pieces
+
+
+def line(change: Change, most: int) -> Line:
+    """A change in words, no value in it longer than `most` characters."""
+    sign, style = _MARKS[what(change)]
     where = _where(change.path[change.node :])
     at = f"{where}: " if where else ""
+    parts: list[_Piece] = [("", at)]
+    notes: list[str] = []
     match change:
         case Called():
-            pieces.append((style, f"{at}{change.old} → {change.new}"))
-            notes = []
+            parts = [(style, f"{at}{change.old} → {change.new}")]
             if change.carried:
                 notes.append(f"kept {', '.join(map(_key, change.carried))}")
             if change.dropped:
                 gone = (f"{_key(key)}={_cut(t, 24)}" for key, t in change.dropped)
                 notes.append(f"dropped {', '.join(gone)}")
-            pieces += _notes(notes)
         case Set() | Inserted() if change.new.shared_with is not None:
-            other = _at(change.new.shared_with)
-            pieces += [("", at), (style, f"shared with {other}")]
+            parts.append((style, f"shared with {_at(change.new.shared_with)}"))
             before = change.old if isinstance(change, Set) else None
-            was = "" if before is None else f"was {_said(before, most)}"
-            if before is not None and before.moved_to not in (None, change.path):
-                was = f"{was}, now at {_at(before.moved_to or ())}"
-            pieces += _notes([was] if was else [])
+            if before is not None:
+                notes.append(f"was {said(before, most)}")
+                if before.moved_to not in (None, change.path):
+                    notes[0] = f"{notes[0]}, now at {_at(before.moved_to or ())}"
         case Set(old=None) | Inserted():
-            pieces += [("", at), (style, _said(change.new, most))]
-            pieces += _notes(_new_notes(change.new))
+            parts.append((style, said(change.new, most)))
+            notes += _new_notes(change.new)
         case Set():
             assert change.old is not None
             if change.old.is_default:
-                pieces += [("", at), (style, _said(change.new, most))]
-                notes = [f"was {_said(change.old, most)} by default"]
+                parts.append((style, said(change.new, most)))
+                notes.append(f"was {said(change.old, most)} by default")
             else:
-                old, new = _pair(change.old, change.new, most)
-                pieces += [("", at), ("remove", old), ("", " → ")]
-                pieces.append(("add", new))
-                notes = [change.reference] if change.reference else []
+                old, new = pair(change.old, change.new, most)
+                parts += [("remove", old), ("", " → "), ("add", new)]
+                if change.reference:
+                    notes.append(change.reference)
                 if change.old.moved_to is not None and not _is_nearby(change):
                     notes.append(f"the old one is at {_at(change.old.moved_to)}")
-            pieces += _notes([*notes, *_new_notes(change.new)])
+            notes += _new_notes(change.new)
         case Unset():
-            pieces += [("", at), (style, _said(change.old, most))]
-            notes = _old_notes(change.old)
+            parts.append((style, said(change.old, most)))
+            notes += _old_notes(change.old)
             if change.default is not None:
-                notes.append(f"now {_said(change.default, most)} by default")
-            pieces += _notes(notes)
+                notes.append(f"now {said(change.default, most)} by default")
         case Removed():
-            pieces += [("", at), (style, _said(change.old, most))]
-            pieces += _notes(_old_notes(change.old))
+            parts.append((style, said(change.old, most)))
+            notes += _old_notes(change.old)
         case Moved():
-            pieces += [("", at), (style, _source(change))]
-            pieces.append(("", f"  {_said(change.new, most)}"))
+            parts += [(style, _source(change)), ("", f"  {said(change.new, most)}")]
         case Copied():
-            pieces += [("", at), (style, _copied(change))]
+            parts.append((style, _copied(change)))
             kept = ", ".join(_at(path) for path in change.keeps)
-            pieces += _notes([f"still shares what was at {kept}"] if kept else [])
+            notes += [f"still shares what was at {kept}"] if kept else []
         case Reordered():
             order = ", ".join(repr(paths.to_dict_key(key)) for key in change.keys)
-            pieces.append((style, f"{at}order now {_cut(order, most)}"))
+            parts.append((style, f"order now {_cut(order, most)}"))
         case Tagged() | Untagged():
             how = "tagged" if isinstance(change, Tagged) else "no longer tagged"
-            pieces += [("", at), (style, f"{how} {change.tag.short}")]
-    return pieces
+            parts.append((style, f"{how} {change.tag.short}"))
+    return Line(sign, style, tuple(parts), tuple(notes))
 
 
-def _what(change: Change) -> str:
+def what(change: Change) -> str:
+    """The kind of change as it is marked: a value may be `set`, `added`, `shared`."""
     if isinstance(change, Set):
         if change.new.shared_with is not None:
             return "shared"
@@ -196,10 +219,6 @@ def _is_nearby(change: Set) -> bool:
     return any(now == change.old.moved_to for now, _ in change.new.holds if change.old)
 
 
-def _notes(notes: list[str]) -> list[_Piece]:
-    return [("quiet", f"  ({'; '.join(notes)})")] if notes else []
-
-
 def _where(path: Path) -> str:
     return paths.relative(path).removeprefix(".")
 
@@ -212,12 +231,13 @@ def _at(path: Path) -> str:
     return paths.format(path)
 
 
-def _said(said: Said, most: int) -> str:
-    text = _cut(said.text, most)
-    return f"{text} = {_cut(said.result, most)}" if said.result else text
+def said(value: Said, most: int) -> str:
+    """A value, and what a reference comes to."""
+    text = _cut(value.text, most)
+    return f"{text} = {_cut(value.result, most)}" if value.result else text
 
 
-def _pair(old: Said, new: Said, most: int) -> tuple[str, str]:
+def pair(old: Said, new: Said, most: int) -> tuple[str, str]:
     """Two values, cut so that what is different in them shows."""
     texts = old.text, new.text
     start = 0
@@ -227,8 +247,8 @@ def _pair(old: Said, new: Said, most: int) -> tuple[str, str]:
     if start:
         texts = f"…{old.text[start:]}", f"…{new.text[start:]}"
     shown = []
-    for said, text in ((old, texts[0]), (new, texts[1])):
-        result = f" = {_cut(said.result, most)}" if said.result else ""
+    for value, text in ((old, texts[0]), (new, texts[1])):
+        result = f" = {_cut(value.result, most)}" if value.result else ""
         shown.append(_cut(text, most) + result)
     return shown[0], shown[1]
 

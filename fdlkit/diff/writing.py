@@ -13,7 +13,8 @@ from fdlkit.graph import paths
 from fdlkit.graph.model import Argument, Graph, Leaf, Link, Node, Symbol, Value
 from fdlkit.graph.paths import Key, Path, PathKey
 from fdlkit.graph.table import Table
-from fdlkit.serialize.writing import dumps, symbol_text
+from fdlkit.serialize.leaves import symbol_text
+from fdlkit.serialize.writing import dumps
 
 SCHEMA = "fdlkit.diff/1"
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from typing import Any
 
 import fiddle as fdl
 
-from fdlkit.errors import UserError
+from fdlkit.errors import UserError, is_interrupt
 from fdlkit.graph import (
     factories,
     fiddle_internals,
@@ -18,6 +17,8 @@ from fdlkit.graph import (
     tasks,
     walk,
 )
+from fdlkit.graph.hidden_configs import left_by_factory
+from fdlkit.graph.missing import refuse_missing
 from fdlkit.graph.model import (
     UNKNOWN,
     Argument,
@@ -65,7 +66,8 @@ def build(config: Any) -> Any:
       UserError: Required arguments are not set (all are listed), a reference leads
         nowhere or in a circle, or there is one of the traps of `refuse_traps`. Nothing
         has been built then.
-      BuildError: A constructor raised, or called `sys.exit`. Ctrl-C passes through.
+      BuildError: A constructor raised whatever it may raise, or called `sys.exit`.
+        Ctrl-C passes through.
     """
     taken = take(config)
     graph = taken.graph
@@ -73,7 +75,7 @@ def build(config: Any) -> Any:
     refuse_traps(graph, builder.places)
     if isinstance(graph.root, Leaf):
         return config
-    _refuse_missing(graph, builder.places)
+    refuse_missing(graph, builder.places)
     order = builder.rehearse(graph.root.node)
     with fiddle_internals.in_build():
         return builder.build(order)
@@ -86,7 +88,7 @@ def refuse_unbuildable(graph: Graph, places: Places) -> None:
       UserError: As `build`, before it builds.
     """
     refuse_traps(graph, places)
-    _refuse_missing(graph, places)
+    refuse_missing(graph, places)
     has_references = any(graph.nodes[n].kind == "reference" for n in places.order)
     if has_references and isinstance(graph.root, Link):
         _Rehearsal(graph, places).order(graph.root.node)
@@ -179,9 +181,20 @@ class _Builder(Resolver):
         if node.kind in ("partial", "arg_factory"):
             return self._bound(node, original, args, kwargs)
         try:
-            return fiddle_internals.call(original, args, kwargs)
-        except (Exception, SystemExit) as error:
+            built = fiddle_internals.call(original, args, kwargs)
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
             raise self._failed(number, values, error) from error
+        if (name := left_by_factory(node, built)) is not None:
+            path = paths.format(self.places.path(number))
+            raise BuildError(
+                path,
+                f"the default of {self.places.describe(number)} is a config: {name}",
+                "  a build does not look into what a default_factory makes",
+                f"  set {name} in the config, with --fdl_set too",
+            )
+        return built
 
     def _bound(
         self, node: Node, original: Any, args: list[Any], kwargs: dict[str, Any]
@@ -258,39 +271,3 @@ class _Builder(Resolver):
             if isinstance(held, Symbol):
                 return held.short
         return messages.short_repr(value)
-
-
-def _refuse_missing(graph: Graph, places: Places) -> None:
-    lines = []
-    for number in places.order:
-        node = graph.nodes[number]
-        if node.kind not in ("config", "tagged_value", "buildable") or _is_partial(
-            node
-        ):
-            continue  # a partial may be told the rest when it is called
-        for argument in node.arguments:
-            if argument.required and argument.value is None:
-                lines.append(f"  {_missing(node, argument, places.path(number))}")
-    if not lines:
-        return
-    count = len(lines)
-    raise UserError(
-        f"{count} required argument{'s are' if count > 1 else ' is'} not set",
-        *lines,
-        "set them in the config, or with --fdl_set=PATH=VALUE",
-    )
-
-
-def _is_partial(node: Node) -> bool:
-    """Whether it is of a kind that someone has derived from `fdl.Partial`."""
-    kind = node.type.live if node.type is not None else None
-    return inspect.isclass(kind) and issubclass(kind, fdl.Partial)
-
-
-def _missing(node: Node, argument: Argument, path: paths.Path) -> str:
-    tags = "".join(f" #{tag.short}" for tag in argument.tags)
-    if node.kind == "tagged_value":
-        return f"{paths.brief(path)}{tags} (a tagged value that nothing has filled)"
-    kind = f": {argument.annotation}" if argument.annotation else ""
-    what = node.callable.name if node.callable else node.kind
-    return f"{paths.brief((*path, argument.key))}{kind}{tags} ({what})"

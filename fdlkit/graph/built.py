@@ -16,28 +16,11 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from fdlkit.graph import names, origins, paths, reprs
+from fdlkit.graph import frameworks, names, origins, paths, reprs
+from fdlkit.graph.arrays import MAX_ELEMENTS
 from fdlkit.graph.model import Argument, Graph, Leaf, Link, Node, Opaque, Origin, Value
 from fdlkit.graph.places import Places
 
-# The mean and deviation of each channel, the boundaries of a schedule, the weights of
-# some dozen classes are settings, which a person reads and compares; 64 numbers are
-# what still fits on a few lines. What is larger was computed or loaded, by something
-# that a config can name.
-MAX_ELEMENTS = 64
-
-# Base classes by the module that is loaded wherever there are instances of them, so
-# that nothing is imported to ask. The first that fits names the object.
-_KINDS = (
-    ("flax.linen", "Module", "a Flax module"),
-    ("flax.nnx", "Module", "an NNX module"),
-    ("flax.nnx", "Pytree", "an NNX object"),
-    ("flax.nnx", "Variable", "an NNX variable"),
-    ("flax.nnx", "State", "an NNX state"),
-    ("flax.training.train_state", "TrainState", "a train state"),
-    ("optax", "GradientTransformation", "an Optax transformation"),
-    ("optax", "MultiSteps", "an Optax transformation"),
-)
 _ARRAYS = (("numpy", "ndarray"), ("jax", "Array"), ("torch", "Tensor"))
 
 # Functions that their modules have by binding methods of an instance of their own.
@@ -137,10 +120,8 @@ def _built(graph: Graph, argument: Argument, told: set[int]) -> Built | None:
 
 def _what(value: Any) -> str | None:
     # The type itself is asked: `__class__` may pretend to be another one.
-    for module, name, kind in _KINDS:
-        base = getattr(sys.modules.get(module), name, None)
-        if inspect.isclass(base) and issubclass(type(value), base):
-            return kind
+    if (kind := frameworks.kind(type(value))) is not None:
+        return kind
     if (size := _size(value)) is not None:
         return f"an array of {size} elements" if size > MAX_ELEMENTS else None
     if _is_bound(value):
@@ -152,12 +133,8 @@ def _what_tuple(node: Node) -> str | None:
     """The same for a NamedTuple, as which an Optax transformation comes."""
     if node.kind != "namedtuple" or node.callable is None:
         return None
-    for module, name, kind in _KINDS:
-        base = getattr(sys.modules.get(module), name, None)
-        live = node.callable.live
-        if inspect.isclass(base) and inspect.isclass(live) and issubclass(live, base):
-            return kind
-    return None
+    live = node.callable.live
+    return frameworks.kind(live) if inspect.isclass(live) else None
 
 
 def _size(value: Any) -> int | None:

@@ -8,9 +8,11 @@ import functools
 import inspect
 import linecache
 import sys
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from fdlkit.graph import fiddle_internals, names
 from fdlkit.graph.model import Origin
 
 _Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -39,7 +41,10 @@ class Definitions:
     def _remembered(self, called: Any, name: str | None) -> Origin | None:
         key = id(called), name
         if key not in self._found:
-            plain = _unwrapped(called)
+            lazy = fiddle_internals.lazy_name(called)
+            # Such a name has every attribute, and to ask for one may import it.
+            plain = names.reach(*lazy) if lazy is not None else called
+            plain = _unwrapped(plain)
             origin = self._whole(plain) if name is None else self._part(plain, name)
             self._found[key] = called, origin
         return self._found[key][1]
@@ -49,7 +54,9 @@ class Definitions:
             file, found = _file_of_class(called), self._class(called)
             return None if file is None or found is None else Origin(file, found.lineno)
         code = getattr(called, "__code__", None)
-        if code is None or not linecache.getlines(code.co_filename):
+        if not isinstance(code, types.CodeType) or not linecache.getlines(
+            code.co_filename
+        ):
             return None
         node = self._function(code)
         return Origin(code.co_filename, node.lineno if node else code.co_firstlineno)
@@ -79,7 +86,10 @@ class Definitions:
 
     def _of_argument(self, function: Any, name: str) -> Origin | None:
         code = getattr(_unwrapped(function), "__code__", None)
-        if code is None or (node := self._function(code)) is None:
+        if (
+            not isinstance(code, types.CodeType)
+            or (node := self._function(code)) is None
+        ):
             return None
         given = node.args
         for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs):

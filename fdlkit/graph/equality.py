@@ -6,15 +6,13 @@ import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from fdlkit.graph import paths, texts
+from fdlkit.graph import leaf_texts, paths, texts
 from fdlkit.graph.model import (
     UNKNOWN,
     Argument,
-    DType,
     Graph,
     Leaf,
     Link,
-    Member,
     Node,
     Opaque,
     Symbol,
@@ -256,7 +254,7 @@ _Known = tuple[Graph, Argument]
 
 
 def _graph(config: Any) -> Graph:
-    return config if isinstance(config, Graph) else snapshot(config)
+    return config if isinstance(config, Graph) else snapshot(config, history=False)
 
 
 def _path(way: _Way | None) -> str:
@@ -374,14 +372,7 @@ def _public(graph: Graph, value: Value) -> str:
 
 def _leaf(value: Value) -> str | None:
     """The full name of a function or class, where the brief text is the short one."""
-    if not isinstance(value, Leaf):
-        return None
-    held = value.value
-    if isinstance(held, Symbol):
-        return held.name
-    if isinstance(held, Member):
-        return f"{held.enum.name}.{held.name}"
-    return f"dtype({held.name})" if isinstance(held, DType) else texts.leaf(value)
+    return leaf_texts.text(value.value, full=True) if isinstance(value, Leaf) else None
 
 
 def _tag_text(argument: Argument | None) -> str | None:

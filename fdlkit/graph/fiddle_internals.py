@@ -59,6 +59,13 @@ def lazy_name(thing: Any) -> tuple[str, str] | None:
     return module, name
 
 
+def lazy_qualname(thing: Any) -> str | None:
+    """What a lazily imported name stands for: `pkg.mod`, `pkg.mod:Name`, or a name that
+    was imported from a module, `pkg.mod.Name`. None for anything else.
+    """
+    return thing.qualname if type(thing) is ProxyObject else None
+
+
 def in_build() -> contextlib.AbstractContextManager[None]:
     """Marks this thread as building, for Fiddle's check against nested builds."""
     return _in_build()
@@ -82,11 +89,13 @@ def ordered_arguments(node: fdl.Buildable) -> Mapping[ArgumentKey, Any]:
     given = raw_arguments(node)
     if len(given) < 2:
         return given
-    if any(isinstance(key, int) for key in given):
-        return fdl.ordered_arguments(node)
     parameters = node.__signature_info__.parameters
     ordered = {name: given[name] for name in parameters if name in given}
-    return ordered if len(ordered) == len(given) else ordered | given
+    if len(ordered) == len(given):
+        return ordered
+    if any(isinstance(key, int) for key in given):
+        return fdl.ordered_arguments(node)
+    return ordered | given
 
 
 def argument_tags(node: fdl.Buildable) -> Mapping[ArgumentKey, set[tag_type.TagType]]:
@@ -104,6 +113,14 @@ def argument_history(
 def callable_history(node: fdl.Buildable) -> list[history.HistoryEntry]:
     """What the node was made to call, oldest first: when it was made, then swaps."""
     return node.__argument_history__.get("__fn_or_cls__", [])
+
+
+def delete_positional(node: fdl.Buildable, index: int) -> None:
+    """Takes away an argument that stands by position before a `*args`, or without one.
+
+    Fiddle's own `del node[index]` fails where the callable has no `*args`.
+    """
+    node._arguments_del_value(index)
 
 
 def record_value(node: fdl.Buildable, key: ArgumentKey, value: Any) -> None:
@@ -180,8 +197,8 @@ def copy_node(
     return copied
 
 
-def rename_arguments(node: fdl.Buildable, names: Mapping[int, str]) -> None:
-    """Gives arguments that stand by place their names, with tags and history.
+def rename_arguments(node: fdl.Buildable, names: Mapping[Any, ArgumentKey]) -> None:
+    """Gives arguments other keys, all at once, with their tags and history.
 
     Fiddle has no way to do it that leaves the history as it is.
     """
@@ -190,6 +207,37 @@ def rename_arguments(node: fdl.Buildable, names: Mapping[int, str]) -> None:
         node.__argument_tags__,
         node.__argument_history__,
     ):
-        for position, name in names.items():
-            if position in kept:
-                kept[name] = kept.pop(position)
+        moved = {new: kept.pop(old) for old, new in names.items() if old in kept}
+        for key, value in moved.items():
+            kept[key] = value
+
+
+def drop_argument(node: fdl.Buildable, key: ArgumentKey) -> None:
+    """Takes away one argument, as its history then says.
+
+    Fiddle's `del node[0]` needs a `*args`, and moves what stands behind.
+    """
+    node._arguments_del_value(key)
+
+
+def update_callable(
+    node: fdl.Buildable, function: Any, keys: Mapping[ArgumentKey, ArgumentKey]
+) -> None:
+    """Makes a node call something else, which knows its arguments by other keys.
+
+    Fiddle's own refuses a node with arguments that stand by place, so these are out of
+    its sight meanwhile.
+
+    Args:
+      node: The node, which has only arguments that `function` takes.
+      function: What it is to call.
+      keys: For each argument the key that it has there.
+    """
+    renamed = {old: new for old, new in keys.items() if old != new}
+    rename_arguments(node, renamed)
+    given = node.__arguments__
+    by_place = {key: given.pop(key) for key in [*given] if isinstance(key, int)}
+    fdl.update_callable(node, function, drop_invalid_args=True)
+    named = dict(given)
+    given.clear()
+    given.update(by_place | named)

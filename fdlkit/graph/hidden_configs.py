@@ -3,7 +3,7 @@
 A build makes what stands in arguments, lists, tuples, NamedTuples, dicts and the
 containers that Fiddle was told of. Whatever else can hold an object (a set, a deque, a
 subclass of `dict`, a dataclass's instance, the arguments of a `functools.partial`, what
-a function closes over) reaches the constructor as it is, config and all.
+a function closes over, a default) reaches the constructor as it is, config and all.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from typing import Any
 
 import fiddle as fdl
 
-from fdlkit.graph import names, origins, paths, references, reprs
-from fdlkit.graph.model import UNKNOWN, Graph, Leaf, Node, Opaque, Origin
+from fdlkit.graph import names, origins, paths, references, reprs, signatures
+from fdlkit.graph.model import UNKNOWN, Graph, Leaf, Node, Opaque, Origin, Value
+from fdlkit.graph.paths import PathKey
 from fdlkit.graph.places import Places
 
 # Values with nothing in them; asked first because most values are such.
@@ -44,7 +45,7 @@ class Hidden:
     Attributes:
       path: The path of the value that it is in.
       inside: The way on from there: `.items[0]`, ` closure 'cfg'`.
-      holder: The type of that value.
+      holder: The type of that value, or whose default it is.
       config: What is there: `a config of pkg.Layer`, `ref(width)`.
       origin: Who wrote the value, if that is known.
     """
@@ -107,12 +108,70 @@ def _text(way: _Way | None) -> str:
 def _find(graph: Graph, places: Places) -> Iterator[Hidden]:
     if isinstance(graph.root, Leaf) and isinstance(graph.root.value, Opaque):
         yield from _in(graph.root.value.live, (), None)
+    in_defaults: dict[int, dict[PathKey, Any]] = {}  # by the id of a callable
     for number in places.order:
-        for value, keys, origin in _unseen(graph.nodes[number]):
+        node = graph.nodes[number]
+        for value, keys, origin in _unseen(node):
             yield from _in(value, (*places.path(number), *keys), origin)
+        if not node.is_buildable or node.callable is None:
+            continue
+        called = node.callable.live
+        if id(called) not in in_defaults:
+            in_defaults[id(called)] = dict(_defaults(node))
+        for argument in node.arguments:
+            if argument.value is None and argument.key in in_defaults[id(called)]:
+                default = in_defaults[id(called)][argument.key]
+                path = (*places.path(number), argument.key)
+                yield from _in(default, path, None, f"default of {node.callable.name}")
 
 
-def _in(value: Any, path: paths.Path, origin: Origin | None) -> Iterator[Hidden]:
+def _defaults(node: Node) -> Iterator[tuple[PathKey, Any]]:
+    """The defaults of a node's callable that there is a config in.
+
+    A function gets the default that it was written with, whatever is in it.
+    """
+    if node.callable is None or not callable(node.callable.live):
+        return
+    parameters = list(signatures.all_parameters(node.callable.live).values())
+    for argument in node.arguments:
+        if argument.default is None or _is_plain(argument.default):
+            continue
+        for index, parameter in enumerate(parameters):
+            if argument.key in (index, parameter.name) and search(parameter.default):
+                yield argument.key, parameter.default
+
+
+def _is_plain(value: Value) -> bool:
+    return type(value) is Leaf and type(value.value) is not Opaque
+
+
+def left_by_factory(node: Node, built: Any) -> str | None:
+    """The argument for which a `default_factory` has made a config, as no build sees.
+
+    Args:
+      node: What was built.
+      built: What its callable returned.
+    """
+    for argument in node.arguments:
+        if argument.factory is None or argument.value is not None:
+            continue
+        try:  # past what the class makes of asking for an attribute
+            made = object.__getattribute__(built, str(argument.key))
+        except Exception:  # noqa: BLE001 - a property may raise anything
+            continue
+        parts: Iterable[Any] = (made,)
+        if isinstance(made, dict):
+            parts = dict.values(made)
+        elif isinstance(made, list | tuple):
+            parts = made
+        if any(isinstance(part, fdl.Buildable) for part in parts):
+            return str(argument.key)
+    return None
+
+
+def _in(
+    value: Any, path: paths.Path, origin: Origin | None, holder: str = ""
+) -> Iterator[Hidden]:
     found = search(value)
     if found is None:
         return
@@ -122,7 +181,7 @@ def _in(value: Any, path: paths.Path, origin: Origin | None) -> Iterator[Hidden]
     else:
         called = names.Names().symbol(fdl.get_callable(config))
         what = f"a config of {called.name}"
-    yield Hidden(path, inside, type(value).__qualname__, what, origin)
+    yield Hidden(path, inside, holder or type(value).__qualname__, what, origin)
 
 
 def _unseen(node: Node) -> Iterator[tuple[Any, paths.Path, Origin | None]]:

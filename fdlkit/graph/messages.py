@@ -10,7 +10,7 @@ import reprlib
 from typing import Any
 
 from fdlkit import printable
-from fdlkit.errors import UserError
+from fdlkit.errors import UserError, is_interrupt
 from fdlkit.graph import reprs
 
 _MAX_LINES = 6
@@ -27,12 +27,23 @@ def lines(error: BaseException) -> list[str]:
         said = _headed(error)
         if isinstance(error, BaseExceptionGroup):
             said += _parts(error)
-        for note in getattr(error, "__notes__", ()):
-            said += printable.lines(str(note))
+        for note in _notes(error):
+            said += printable.lines(note)
     said = [printable.cut(line, _MAX_LINE) for line in said if line.strip()]
     if len(said) > _MAX_LINES:
         said = [*said[: _MAX_LINES - 1], "..."]
     return said
+
+
+def raised(who: str, error: BaseException) -> list[str]:
+    """That the code of `who` raised it: `who raised ValueError: text`, a few lines."""
+    first, *more = lines(error) or [type(error).__name__]
+    return [f"{who} raised {first}", *(f"  {line}" for line in more)]
+
+
+def brief(error: BaseException) -> str:
+    """The first line of what an exception says: `ValueError: text`."""
+    return (lines(error) or [type(error).__name__])[0]
 
 
 def short_repr(value: Any) -> str:
@@ -42,7 +53,9 @@ def short_repr(value: Any) -> str:
     """
     try:
         text = _BRIEF.repr(value)
-    except Exception:  # noqa: BLE001 - a broken __repr__ must not hide the first error
+    except BaseException as broken:  # it must not hide the first error
+        if is_interrupt(broken):
+            raise
         text = f"<{type(value).__qualname__}>"
     return printable.cut(printable.clean(" ".join(text.split())), _MAX_VALUE)
 
@@ -89,12 +102,22 @@ def _headed(error: BaseException) -> list[str]:
     name = type(error).__name__
     try:
         text = str(error)
-    except Exception as broken:  # noqa: BLE001 - the error is told even if it cannot tell itself
+    except BaseException as broken:  # the error is told even if it cannot tell itself
+        if is_interrupt(broken):
+            raise
         return [f"{name} (its text cannot be read: {type(broken).__name__})"]
     found = [line for line in printable.lines(text) if line.strip()]
     if not found:
         return [f"{name} (without a text)"]
     return [f"{name}: {found[0]}", *found[1:]]
+
+
+def _notes(error: BaseException) -> list[str]:
+    """What was added to the exception later; whatever else stands there is no note."""
+    notes = getattr(error, "__notes__", None)
+    if not isinstance(notes, list | tuple):
+        return []
+    return [note for note in notes if isinstance(note, str)]
 
 
 def _parts(group: BaseExceptionGroup[BaseException]) -> list[str]:

@@ -8,6 +8,7 @@ is shared is one node with several links to it.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Hashable
 from typing import Any, Literal
 
 from fdlkit.graph.paths import PathKey
@@ -61,6 +62,9 @@ class Symbol:
     importable: bool = True
     live: Any = dataclasses.field(default=UNKNOWN, compare=False, repr=False)
 
+    def __repr__(self) -> str:
+        return self.name
+
     @property
     def name(self) -> str:
         """The dotted name: `optax.adamw`."""
@@ -78,7 +82,8 @@ class Member:
 
     Attributes:
       enum: The enum class.
-      name: The member's name; `A|B` for a combination of flags.
+      name: The member's name; `A|B` for a combination of flags, `A|8` and `0` where
+        bits have no name (see `fdlkit.graph.members`).
       live: The member itself, `UNKNOWN` if it was read from text.
     """
 
@@ -95,17 +100,75 @@ class DType:
     """A NumPy dtype object (not a scalar type, which is a class: a `Symbol`).
 
     Attributes:
-      name: `float32`, `bfloat16`.
+      name: `float32`, `bfloat16`; `>f4`, `<U5` for what is not plain and native.
       live: The dtype itself, `UNKNOWN` if it was read from text.
     """
 
     name: str
     live: Any = dataclasses.field(default=UNKNOWN, compare=False, repr=False)
 
+    def __repr__(self) -> str:
+        return f"dtype({self.name})"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Array:
+    """A small array, or a NumPy scalar, to the bit.
+
+    Attributes:
+      kind: `numpy` for an `ndarray`, `scalar` for a `numpy.generic`, `jax`.
+      dtype: As in `DType`.
+      shape: The size of each axis; `()` for scalars.
+      data: The elements, the last axis first; native dtypes are little-endian.
+      weak: Whether a JAX array is weakly typed, as Python's own numbers are.
+      live: The array itself, `UNKNOWN` if it was read from text.
+    """
+
+    kind: Literal["numpy", "scalar", "jax"]
+    dtype: str
+    shape: tuple[int, ...]
+    data: bytes
+    weak: bool = False
+    live: Any = dataclasses.field(default=UNKNOWN, compare=False, repr=False)
+
+    def __repr__(self) -> str:
+        shape = list(self.shape) if self.shape else ""
+        return f"{self.kind}.{self.dtype}{shape}(0x{self.data.hex()})"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Made:
+    """A value that is no more than what it was made of: `Path('a')`, `Axes(data=2)`.
+
+    `fdlkit.graph.values` lists what is such: paths, ranges, slices, decimals, dates,
+    partition specs, `functools.partial`, instances of dataclasses that hold only such.
+    Containers in their arguments are `Made` of `builtins:tuple`, `list`, `set` and
+    `frozenset` by position, `dict` of tuples of two.
+
+    Attributes:
+      type: The class, or what is called in its place.
+      arguments: What makes an equal one: positions, then names in order.
+      live: The value itself, `UNKNOWN` if it was read from text.
+    """
+
+    type: Symbol
+    arguments: tuple[tuple[str | int, LeafValue], ...] = ()
+    live: Any = UNKNOWN
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Made) and exact(self) == exact(other)
+
+    def __hash__(self) -> int:
+        return hash(exact(self))
+
+    def __repr__(self) -> str:
+        named = ((f"{k}=" if isinstance(k, str) else "", v) for k, v in self.arguments)
+        return f"{self.type.name}({', '.join(f'{k}{v!r}' for k, v in named)})"
+
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Opaque:
-    """A value that this form cannot express: an array, a lambda, a built object.
+    """A value that this form cannot express: a lambda, a built object, a large array.
 
     Attributes:
       type: The public name of its type.
@@ -119,8 +182,38 @@ class Opaque:
 
 
 LeafValue = (
-    None | bool | int | float | complex | str | bytes | Symbol | Member | DType | Opaque
+    None
+    | bool
+    | int
+    | float
+    | complex
+    | str
+    | bytes
+    | Symbol
+    | Member
+    | DType
+    | Array
+    | Made
+    | Opaque
 )
+
+# Those that keep what they stand for beside what is said of it.
+_WITH_LIVE = Symbol | Member | DType | Array | Made | Opaque
+
+
+def exact(held: LeafValue) -> Hashable:
+    """What two held values have in common exactly when they are the same.
+
+    `1`, `1.0` and `True` are three, `-0.0` is not `0.0`, nan is nan. Opaque values are
+    compared by `is`.
+    """
+    if isinstance(held, Opaque):
+        return "opaque", id(held.live)
+    if isinstance(held, float | complex):
+        return type(held).__name__, repr(held)
+    if isinstance(held, Made):  # of few levels: `values` makes no deep ones
+        return "made", held.type, tuple((k, exact(v)) for k, v in held.arguments)
+    return type(held).__name__, held
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -135,21 +228,16 @@ class Leaf:
 
     @property
     def live(self) -> Any:
-        """The value as a program uses it; `UNKNOWN` for an unresolved symbol."""
+        """The value as a program uses it; `UNKNOWN` if it was read, and no number."""
         held = self.value
-        return held.live if isinstance(held, Symbol | Member | DType | Opaque) else held
+        return held.live if isinstance(held, _WITH_LIVE) else held
 
-    def key(self) -> tuple[object, ...]:
+    def key(self) -> Hashable:
         """What two leaves have in common exactly when they are equal.
 
         Opaque values compare by `is` here; `equality` looks further.
         """
-        held = self.value
-        if isinstance(held, Opaque):
-            return ("opaque", id(held.live))
-        if isinstance(held, float | complex):
-            return (type(held).__name__, repr(held))  # -0.0 is not 0.0, nan is nan
-        return (type(held).__name__, held)
+        return exact(self.value)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Leaf) and self.key() == other.key()
@@ -204,7 +292,7 @@ class Origin:
         return f"{self.file}:{self.line}" if self.line else self.file
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True, init=False)
 class Argument:
     """One argument of a node, or one element of a container.
 
@@ -229,8 +317,41 @@ class Argument:
     annotation: str = ""
     origin: Origin | None = dataclasses.field(default=None, compare=False)
 
+    # There are more of these than of anything else. What `dataclasses` would write to
+    # get past `frozen` takes twice as long as putting values into slots does.
+    def __init__(
+        self,
+        key: PathKey,
+        value: Value | None,
+        default: Value | None = None,
+        factory: Symbol | None = None,
+        required: bool = False,
+        tags: tuple[Symbol, ...] = (),
+        annotation: str = "",
+        origin: Origin | None = None,
+    ):
+        _put_key(self, key)
+        _put_value(self, value)
+        _put_default(self, default)
+        _put_factory(self, factory)
+        _put_required(self, required)
+        _put_tags(self, tags)
+        _put_annotation(self, annotation)
+        _put_origin(self, origin)
 
-@dataclasses.dataclass(frozen=True, slots=True)
+
+_argument: Any = Argument
+_put_key = _argument.key.__set__
+_put_value = _argument.value.__set__
+_put_default = _argument.default.__set__
+_put_factory = _argument.factory.__set__
+_put_required = _argument.required.__set__
+_put_tags = _argument.tags.__set__
+_put_annotation = _argument.annotation.__set__
+_put_origin = _argument.origin.__set__
+
+
+@dataclasses.dataclass(frozen=True, slots=True, init=False)
 class Node:
     """A Buildable or a container.
 
@@ -245,6 +366,7 @@ class Node:
         so that sharing it means nothing. In a graph equal ones are one node.
       metadata: What a `custom` container needs, besides its elements, to be made anew.
       origin: Where a Buildable was made, if it is known.
+      swapped: Who made a Buildable call something else last; None if nobody did.
     """
 
     kind: Kind
@@ -254,6 +376,27 @@ class Node:
     is_value: bool = False
     metadata: Leaf | None = None
     origin: Origin | None = dataclasses.field(default=None, compare=False)
+    swapped: Origin | None = dataclasses.field(default=None, compare=False)
+
+    def __init__(  # as of an argument
+        self,
+        kind: Kind,
+        arguments: tuple[Argument, ...],
+        callable: Symbol | None = None,  # noqa: A002 - the field's name
+        type: Symbol | None = None,  # noqa: A002
+        is_value: bool = False,
+        metadata: Leaf | None = None,
+        origin: Origin | None = None,
+        swapped: Origin | None = None,
+    ):
+        _put_kind(self, kind)
+        _put_arguments(self, arguments)
+        _put_callable(self, callable)
+        _put_type(self, type)
+        _put_is_value(self, is_value)
+        _put_metadata(self, metadata)
+        _put_made(self, origin)
+        _put_swapped(self, swapped)
 
     @property
     def is_buildable(self) -> bool:
@@ -270,6 +413,17 @@ class Node:
             if argument.key == key and type(argument.key) is type(key):
                 return argument
         return None
+
+
+_node: Any = Node
+_put_kind = _node.kind.__set__
+_put_arguments = _node.arguments.__set__
+_put_callable = _node.callable.__set__
+_put_type = _node.type.__set__
+_put_is_value = _node.is_value.__set__
+_put_metadata = _node.metadata.__set__
+_put_made = _node.origin.__set__
+_put_swapped = _node.swapped.__set__
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

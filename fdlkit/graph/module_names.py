@@ -71,7 +71,7 @@ def stand_in(path: pathlib.Path) -> str:
     It names what the file defines in this process; no other can import it.
     """
     stem = re.sub(r"\W", "_", path.stem)
-    return f"{stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    return f"{stem}_{hashlib.sha256(os.fsencode(path)).hexdigest()[:8]}"
 
 
 def is_stand_in(name: str) -> bool:

@@ -16,7 +16,7 @@ import types
 from typing import Any
 
 from fdlkit.graph import paths, reprs, signatures, sources
-from fdlkit.graph.model import UNKNOWN, Graph
+from fdlkit.graph.model import UNKNOWN, Argument, Graph, Link, Node
 from fdlkit.graph.places import Places
 
 _MUTABLE = (list, dict, set)
@@ -90,6 +90,24 @@ def find_mutated_defaults(
                     )
                 )
     return tuple(found)
+
+
+def written_as(node: Node, argument: Argument) -> str:
+    """`, written as []` of a default that was changed; empty of any other.
+
+    Args:
+      node: A node of a config.
+      argument: One of its arguments.
+    """
+    # A list, a dict or a set is a node of its own; most defaults are none.
+    if type(argument.default) is not Link or node.callable is None:
+        return ""
+    called = node.callable.live
+    if called is UNKNOWN or not callable(called):
+        return ""
+    changed = changes(called)
+    name = argument.key
+    return f", written as {_short(changed[name])}" if name in changed else ""
 
 
 def changes(called: Any) -> dict[str, Any]:

@@ -7,8 +7,13 @@ import inspect
 import sys
 from typing import Any
 
-from fdlkit.graph import fiddle_internals, module_names, reprs
-from fdlkit.graph.model import DType, Member, Opaque, Symbol
+from fdlkit.graph import arrays, fiddle_internals, members, module_names, reprs, values
+from fdlkit.graph.model import UNKNOWN, DType, LeafValue, Member, Opaque, Symbol
+
+# What looks like a module and is none: its names are public all the same.
+_NAMESPACES = (("jax", "checkpoint_policies"),)
+
+_ATOMS = frozenset({bool, int, float, complex, str, bytes})
 
 
 class Names:
@@ -26,27 +31,42 @@ class Names:
         module, qualname = _own_name(thing)
         return Symbol(module, qualname, importable=False, live=thing)
 
-    def leaf(
-        self, value: Any
-    ) -> Symbol | Member | DType | Opaque | complex | str | bytes | None:
+    def leaf(self, value: Any) -> LeafValue:
         """The form of a value that has nothing below it."""
-        if value is None or type(value) in (bool, int, float, complex, str, bytes):
+        held = self.simple(value)
+        if held is not UNKNOWN:
+            return held
+        try:
+            return values.take(value, self.simple)
+        except values.LostError:
+            return Opaque(self.symbol(type(value)).name, reprs.text(value), live=value)
+
+    def simple(self, value: Any) -> LeafValue:
+        """The same for a value that has no parts; `UNKNOWN` for any other."""
+        if value is None or type(value) in _ATOMS:
             return value
-        if isinstance(value, enum.Enum) and value.name is not None:
-            return Member(self.symbol(type(value)), value.name, live=value)
-        numpy = sys.modules.get("numpy")
-        if numpy is not None and isinstance(value, numpy.dtype):
-            if value.names is None and value.subdtype is None:
-                return DType(value.name, live=value)
+        if isinstance(value, enum.Enum):
+            if (name := members.name(value)) is not None:
+                return Member(self.symbol(type(value)), name, live=value)
+        elif (array := arrays.take(value)) is not None:
+            return array
+        elif _is_dtype(value):
+            if (name := arrays.dtype_name(value)) is not None:
+                return DType(name, live=value)
         elif callable(value) and (found := self._lookup(value)) is not None:
             return found
-        return Opaque(self.symbol(type(value)).name, reprs.text(value), live=value)
+        return UNKNOWN
 
     def _lookup(self, thing: Any) -> Symbol | None:
         known = self._found.get(id(thing))
         if known is None:
             known = self._found[id(thing)] = thing, find(thing)
         return known[1]
+
+
+def _is_dtype(value: Any) -> bool:
+    dtype = getattr(sys.modules.get("numpy"), "dtype", None)
+    return dtype is not None and isinstance(value, dtype)
 
 
 def find(thing: Any) -> Symbol | None:
@@ -59,6 +79,8 @@ def find(thing: Any) -> Symbol | None:
     if lazy is not None:  # is named without being imported: that is what it is for
         return Symbol(*lazy, live=thing)
     module, qualname = _own_name(thing)
+    if (listed := _in_namespace(thing)) is not None:
+        return listed
     if not module or "<" in qualname:
         return None
     if module in module_names.MAIN and reach(module, qualname) is thing:
@@ -70,6 +92,22 @@ def find(thing: Any) -> Symbol | None:
         ):
             return Symbol(candidate, qualname, live=thing)
     return None
+
+
+def _in_namespace(thing: Any) -> Symbol | None:
+    """The name of what a library publishes as an attribute of no module."""
+    for module, namespace in _NAMESPACES:
+        held = getattr(sys.modules.get(module), namespace, None)
+        for name in sorted(getattr(held, "__dict__", ())):
+            if vars(held)[name] is thing and not name.startswith("_"):
+                return Symbol(module, f"{namespace}.{name}", live=thing)
+    return None
+
+
+def defined_as(thing: Any) -> tuple[str, str] | None:
+    """The module that defines a function or class, and its name there; it may lie."""
+    module, qualname = _own_name(thing)
+    return (module, qualname) if module else None
 
 
 def reach(module: str, qualname: str) -> Any:

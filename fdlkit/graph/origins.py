@@ -69,19 +69,47 @@ def of_entry(entry: history.HistoryEntry) -> Origin | None:
     return Origin(location.filename, location.line_number, cause)
 
 
-def origin(node: fdl.Buildable, key: str | int) -> Origin | None:
-    """Where the present value of an argument was written; None if unknown."""
-    entries = fiddle_internals.argument_history(node).get(key, ())
-    for entry in reversed(entries):
-        if entry.kind is history.ChangeKind.NEW_VALUE:
-            return of_entry(entry)
-    return None
+class Reader:
+    """Reads origins, each made once: there are far fewer lines than values."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, int, Cause | None], Origin | None] = {}
+
+    def origin(self, node: fdl.Buildable, key: str | int) -> Origin | None:
+        """Where the present value of an argument was written; None if unknown."""
+        entries = fiddle_internals.argument_history(node).get(key, ())
+        for entry in reversed(entries):
+            if entry.kind is history.ChangeKind.NEW_VALUE:
+                return self._of(entry)
+        return None
+
+    def made(self, node: fdl.Buildable) -> Origin | None:
+        """Where a node was made; None if unknown."""
+        entries = fiddle_internals.callable_history(node)
+        return self._of(entries[0]) if entries else None
+
+    def swapped(self, node: fdl.Buildable) -> Origin | None:
+        """Who made a node call something else last; None if nobody did."""
+        entries = fiddle_internals.callable_history(node)
+        return self._of(entries[-1]) if len(entries) > 1 else None
+
+    def _of(self, entry: history.HistoryEntry) -> Origin | None:
+        at = entry.location
+        cause = at.cause if type(at) is _CausedLocation else None
+        key = at.filename, at.line_number, cause
+        if key not in self._found:
+            self._found[key] = of_entry(entry)
+        return self._found[key]
 
 
-def made(node: fdl.Buildable) -> Origin | None:
-    """Where a node was made; None if unknown."""
+def birth(node: fdl.Buildable) -> int | None:
+    """A number that a node has in common with its copies alone; None if unknown.
+
+    Fiddle counts what is written to any history, the making of a node included, and a
+    copy remembers the making of the node that it is of.
+    """
     entries = fiddle_internals.callable_history(node)
-    return of_entry(entries[0]) if entries else None
+    return entries[0].sequence_id if entries else None
 
 
 def written_by(

@@ -12,6 +12,7 @@ import dataclasses
 import re
 
 from fdlkit.errors import UserError
+from fdlkit.graph import reprs
 
 ROOT = "<root>"
 
@@ -138,10 +139,10 @@ def relative(path: Path) -> str:
 def bracket(key: int | Key) -> str:
     """Writes one key that stands in brackets: `[0]`, `['k']`."""
     if not isinstance(key, Key):
-        return f"[{key}]"
+        return f"[{reprs.plain(key)}]"
     if _is_deep(key.value):  # no one would read it, and some Pythons cannot write it
         return "[(…)]"
-    return f"[{key.value!r}]"
+    return f"[{reprs.plain(key.value)}]"
 
 
 def _is_deep(value: object) -> bool:

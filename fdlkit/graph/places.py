@@ -26,20 +26,22 @@ class Places:
         self._enclosing: list[frozenset[int]] | None = None
         self._nearest: dict[str, list[frozenset[int]]] = {}
         self._known: list[set[PathKey]] | None = None
-        seen = set()
+        seen = [False] * len(graph.nodes)
         todo = [graph.root.node] if isinstance(graph.root, Link) else []
         while todo:
             number = todo.pop()
-            if number in seen:
+            if seen[number]:
                 continue
-            seen.add(number)
+            seen[number] = True
             self.order.append(number)
             below = []
             for argument in graph.nodes[number].arguments:
-                if isinstance(argument.value, Link):
-                    self.holders[argument.value.node].append((number, argument.key))
-                    below.append(argument.value.node)
-            todo += reversed(below)
+                value = argument.value
+                if type(value) is Link:
+                    self.holders[value.node].append((number, argument.key))
+                    below.append(value.node)
+            below.reverse()
+            todo += below
 
     def path(self, number: int) -> Path:
         """The first path to a node."""

@@ -23,6 +23,7 @@ from fdlkit.graph.model import (
     Origin,
     Value,
 )
+from fdlkit.graph.mutated_defaults import written_as
 from fdlkit.graph.paths import Path, PathKey
 from fdlkit.graph.resolve import Resolver
 from fdlkit.graph.snapshot import take
@@ -161,6 +162,7 @@ class Explainer:
         if argument.default is not None:
             origin = self._definitions.of_default(called, name)
             text = texts.default(self._graph, argument.default)
+            text += written_as(self._graph.nodes[reached.nodes[-1]], argument)
             yield Write("default", where, text, origin)
         elif argument.factory is not None:
             origin = self._definitions.of_default(called, name)

@@ -36,7 +36,7 @@ def rank(element: Any, leaf: Callable[[Any], Any]) -> Rank:
             below = [done[id(child)] for child in part]
             text = repr(below if isinstance(part, tuple) else sorted(below))
             if len(text) > _MAX_TEXT:
-                text = hashlib.sha256(text.encode()).hexdigest()
+                text = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
             done[id(part)] = kind, 0, text
         else:
             todo.append((part, True))

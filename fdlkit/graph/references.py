@@ -12,14 +12,17 @@ from __future__ import annotations
 import dataclasses
 import numbers
 import operator
+import sys
+import types
 from collections.abc import Callable, Hashable
 from typing import Any, NoReturn
 
 import fiddle as fdl
 from fiddle.experimental import auto_config
 
+from fdlkit import tracebacks
 from fdlkit.errors import UserError
-from fdlkit.graph import fiddle_internals, paths
+from fdlkit.graph import fiddle_internals, leaf_texts, paths, reprs
 from fdlkit.graph.model import Graph, Leaf, Link
 from fdlkit.graph.paths import Path
 
@@ -135,7 +138,10 @@ class Reference(fdl.Buildable):
         )
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Reference) and _is_written_alike(self, other)
+        if not isinstance(other, Reference):
+            _note_comparison(self, sys._getframe(1))
+            return False
+        return _is_written_alike(self, other)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -220,6 +226,33 @@ def is_plain(node: Reference) -> bool:
     return fdl.get_callable(node) is reference
 
 
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """A line of the user's that compared a reference with a value.
+
+    It cannot be refused as `<` is: Fiddle, and whoever looks for a value in a list,
+    compares everything with everything. So it is kept, for `check` to tell.
+    """
+
+    file: str
+    line: int
+
+
+_COMPARED = "__compared__"
+
+
+def _note_comparison(node: Reference, frame: types.FrameType) -> None:
+    file = frame.f_code.co_filename
+    if tracebacks.is_users(file):
+        # An attribute of a Buildable is an argument; this one is not.
+        node.__dict__[_COMPARED] = Comparison(file, frame.f_lineno)
+
+
+def comparison(node: Reference) -> Comparison | None:
+    """Where the user's own code last compared a reference with a value, if it did."""
+    return vars(node).get(_COMPARED)
+
+
 def _is_written_alike(one: Reference, two: Reference) -> bool:
     todo: list[tuple[Any, Any]] = [(one, two)]
     seen: set[tuple[int, int]] = set()
@@ -246,7 +279,7 @@ def show(node: Reference) -> str:
 
     def parts(value: Any) -> _Parts:
         if not isinstance(value, Reference):
-            return repr(value)
+            return reprs.plain(value)
         arguments = fiddle_internals.raw_arguments(value)
         if is_plain(value):
             return f"ref({arguments['path']})"
@@ -261,7 +294,7 @@ def spell(graph: Graph, number: int) -> str:
     def parts(value: Any) -> _Parts:
         node = graph.node(value)
         if node is None:
-            return repr(value.live)
+            return leaf_texts.text(value.value)
         given = {argument.key: argument.value for argument in node.arguments}
         if "path" in given:
             assert isinstance(given["path"], Leaf)

@@ -7,11 +7,13 @@ any constructor can make of as many objects, takes a thousand million lines.
 from __future__ import annotations
 
 import dataclasses
+import math
 import types
 from collections.abc import Iterable
 from typing import Any
 
 from fdlkit import printable
+from fdlkit.errors import is_interrupt
 
 # An object that holds more than this, counted wherever it is held, is not written out.
 _MAX_PARTS = 1000
@@ -21,12 +23,30 @@ _CONTAINERS = (list, tuple, set, frozenset)
 
 def text(value: Any) -> str:
     """The value's `repr` on one line; `Name(...)` for an endless one."""
+    if type(value) is int:
+        return plain(value)
     try:
         if not is_short(value):
             return f"{type(value).__qualname__}(...)"
         return printable.clean(" ".join(repr(value).split()))
-    except Exception:  # noqa: BLE001 - a broken __repr__ must not hide where the value stands
+    except BaseException as broken:  # it must not hide where the value stands
+        if is_interrupt(broken):
+            raise
         return f"<{type(value).__qualname__}>"
+
+
+def plain(value: Any) -> str:
+    """The `repr` of a plain value; an int that Python will not write, by its length."""
+    try:
+        return repr(value)
+    except ValueError:  # ints have a limit, of 4,300 digits unless it was moved
+        return f"int of {_digits(value):,} digits" if type(value) is int else "(…)"
+
+
+def _digits(number: int) -> int:
+    """How many decimal digits an int has."""
+    least = int((number.bit_length() - 1) * math.log10(2))
+    return least + 1 + (abs(number) >= 10 ** (least + 1))
 
 
 def is_short(value: Any) -> bool:

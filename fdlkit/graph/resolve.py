@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from fdlkit.graph import paths, reprs, tasks
+from fdlkit.graph import messages, paths, reprs, tasks
 from fdlkit.graph.faults import BrokenReferenceError, Faults, Found, find_argument
 from fdlkit.graph.model import UNKNOWN, Graph, Leaf, Link, Node, Value
 from fdlkit.graph.paths import Path, PathKey
@@ -144,7 +144,7 @@ class Resolver:
             at = self.faults.position(number, holder)
             raise BrokenReferenceError(
                 f"cannot compute {at}",
-                f"  {type(error).__name__}: {error}",
+                f"  {messages.brief(error)}",
                 f"  {' and '.join(map(reprs.text, sides))}",
             ) from error
 

@@ -10,8 +10,27 @@ import fiddle as fdl
 from fiddle import tagging
 
 from fdlkit.errors import UserError
-from fdlkit.graph import fiddle_internals, origins, paths, walk
-from fdlkit.graph.model import UNKNOWN, DType, Graph, Leaf, Link, Member, Node, Symbol
+from fdlkit.graph import (
+    arrays,
+    fiddle_internals,
+    origins,
+    paths,
+    texts,
+    values,
+    walk,
+)
+from fdlkit.graph.model import (
+    UNKNOWN,
+    Array,
+    DType,
+    Graph,
+    Leaf,
+    Link,
+    Made,
+    Member,
+    Node,
+    Symbol,
+)
 from fdlkit.graph.places import Places
 from fdlkit.graph.references import Reference
 
@@ -58,7 +77,7 @@ def restore(graph: Graph, resolve: Resolve | None = None, *, source: str = "") -
 
 def _make(node: Node, made: dict[int, Any], resolve: Resolve | None) -> Any:
     given = [argument for argument in node.arguments if argument.value is not None]
-    values = [
+    parts = [
         made[a.value.node]
         if isinstance(a.value, Link)
         else _live(a.value.value, resolve)
@@ -76,31 +95,32 @@ def _make(node: Node, made: dict[int, Any], resolve: Resolve | None) -> Any:
         return fiddle_internals.make_node(
             kind,
             _live(node.callable, resolve),
-            dict(zip(keys, values, strict=True)),
+            dict(zip(keys, parts, strict=True)),
             tags,
         )
     match node.kind:
         case "list":
-            return values
+            return parts
         case "tuple":
-            return tuple(values)
+            return tuple(parts)
         case "set":
-            return set(values)
+            return set(parts)
         case "frozenset":
-            return frozenset(values)
+            return frozenset(parts)
         case "namedtuple":
-            return _live(node.callable, resolve)(*values)
+            # Its own `__new__` is not called: what it was made to is what it is.
+            return tuple.__new__(_live(node.callable, resolve), parts)
         case "custom":
             assert node.metadata is not None
             metadata = _live(node.metadata.value, resolve)
-            return walk.assemble(_live(node.type, resolve), values, metadata)
+            return walk.assemble(_live(node.type, resolve), parts, metadata)
     keys = [_dict_key(argument.key, resolve) for argument in given]
     if node.kind == "ordered_dict":
-        return collections.OrderedDict(zip(keys, values, strict=True))
+        return collections.OrderedDict(zip(keys, parts, strict=True))
     if node.kind == "default_dict":
         factory = None if node.callable is None else _live(node.callable, resolve)
-        return collections.defaultdict(factory, zip(keys, values, strict=True))
-    return dict(zip(keys, values, strict=True))
+        return collections.defaultdict(factory, zip(keys, parts, strict=True))
+    return dict(zip(keys, parts, strict=True))
 
 
 def _dict_key(key: paths.PathKey, resolve: Resolve | None) -> Any:
@@ -110,10 +130,18 @@ def _dict_key(key: paths.PathKey, resolve: Resolve | None) -> Any:
 
 def _live(value: Any, resolve: Resolve | None) -> Any:
     """The value as a program uses it."""
+    live = getattr(value, "live", UNKNOWN)
+    if live is not UNKNOWN:
+        return live
+    try:
+        if isinstance(value, Made):
+            return values.make(value, lambda held: _live(held, resolve))
+        if isinstance(value, Array):
+            return arrays.make(value)
+    except ValueError as error:
+        raise UserError(f"{texts.leaf(Leaf(value))}: {error}") from None
     if not isinstance(value, Symbol | Member | DType):
-        return value if not hasattr(value, "live") else value.live
-    if value.live is not UNKNOWN:
-        return value.live
+        return value
     if resolve is None:
         raise UserError(f"{value} was read from text, and nothing looks it up")
     return resolve(value)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import inspect
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import fiddle as fdl
 from fiddle import daglish, tagging
 
 from fdlkit.graph import (
-    annotation,
+    blanks,
     circles,
     fiddle_internals,
+    garbage,
     names,
     origins,
     paths,
@@ -21,13 +22,16 @@ from fdlkit.graph import (
     signatures,
     walk,
 )
+from fdlkit.graph.blanks import Blank
 from fdlkit.graph.model import (
+    BUILDABLE_KINDS,
     Argument,
     Graph,
     Kind,
     Leaf,
     Link,
     Node,
+    Symbol,
     Value,
 )
 from fdlkit.graph.paths import PathKey
@@ -49,7 +53,7 @@ _KINDS: dict[type, Kind] = {
     frozenset: "frozenset",
 }
 
-_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+_DICTS = frozenset({"dict", "ordered_dict", "default_dict"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,45 +69,60 @@ class Taken:
     originals: tuple[Any, ...]
 
 
-def snapshot(config: Any) -> Graph:
+def snapshot(config: Any, *, history: bool = True) -> Graph:
     """The neutral form of a config, in one linear pass.
+
+    Args:
+      config: The config.
+      history: Whether to read who wrote each value. Whoever compares two configs does
+        not ask.
 
     Raises:
       UserError: The config contains itself.
     """
-    return take(config).graph
+    return take(config, history=history).graph
 
 
-def take(config: Any) -> Taken:
+def take(config: Any, *, history: bool = True) -> Taken:
     """The same, with the values that the nodes were taken of."""
-    camera = _Camera()
-    root = camera.value(config)
+    camera = _Camera(origins.Reader() if history else None)
+    with garbage.waiting():
+        root = camera.value(config)
     return Taken(Graph(tuple(camera.nodes), root), tuple(camera.originals))
 
 
-@dataclasses.dataclass(frozen=True)
-class _Blank:
-    """What a callable's arguments look like before any is set.
+class _Kinds(dict[type, Kind | None]):
+    """The kind of node that each type is, None for a leaf; a type is looked at once."""
 
-    Attributes:
-      arguments: By key, in signature order, without variadic ones.
-      hidden: Keys that are shown only where they are set.
-      variadic_at: Where positional arguments of a `*args` go among them.
-    """
+    def __missing__(self, kind: type) -> Kind | None:
+        found = _KINDS.get(kind)
+        if found is None and issubclass(kind, fdl.Buildable):
+            found = "buildable"
+        elif found is None and daglish.is_namedtuple_subclass(kind):
+            found = "namedtuple"
+        elif found is None and not walk.is_leaf_type(kind):
+            found = "custom"
+        self[kind] = found
+        return found
 
-    arguments: dict[PathKey, Argument]
-    hidden: frozenset[str]
-    variadic_at: int
+
+# What is directly below a value: the value's kind, keys (of arguments in signature
+# order), and what stands there.
+_Parts = tuple[Kind, Collection[PathKey], Collection[Any]]
 
 
 class _Camera:
-    def __init__(self) -> None:
+    def __init__(self, reader: origins.Reader | None) -> None:
         self._table = Table()
         self.originals: list[Any] = []
         self._names = names.Names()
-        # By id, with the object itself so that its id stays its own.
-        self._done: dict[int, tuple[Any, Value]] = {}
-        self._blanks: dict[int, tuple[Any, _Blank]] = {}
+        self._origins = reader
+        self._kinds = _Kinds()
+        # By id. What is in a config lives as long as that; what was made on the way is
+        # kept so that its id stays its own.
+        self._done: dict[int, Value] = {}
+        self._kept: list[Any] = []
+        self._called: dict[int, tuple[Any, Symbol, Blank]] = {}
 
     @property
     def nodes(self) -> list[Node]:
@@ -111,78 +130,153 @@ class _Camera:
 
     def value(self, whole: Any) -> Value:
         """The form of one value and of all that is below it."""
-        below: dict[int, list[tuple[PathKey, Any]]] = {}  # of what is being walked
-        todo: list[tuple[Any, bool]] = [(whole, False)]
+        done, kinds = self._done, self._kinds
+        below: dict[int, _Parts] = {}  # of what is being walked
+        todo: list[Any] = [whole]
         while todo:
-            value, is_below_done = todo.pop()
-            if is_below_done:
-                link = self._node(value, below.pop(id(value)))
-                self._done[id(value)] = value, link
-            elif id(value) in below:
-                raise circles.error(value)
-            elif id(value) not in self._done and not self._is_leaf(value):
-                children = self._children(value)
-                below[id(value)] = children
-                todo.append((value, True))
-                todo += [(child, False) for _, child in reversed(children)]
+            value = todo[-1]
+            at = id(value)
+            if at in done or kinds[type(value)] is None:
+                todo.pop()
+                continue
+            parts = below.pop(at, None)
+            if parts is None:
+                parts = self._parts(value)
+                missing = [
+                    child
+                    for child in parts[2]
+                    if kinds[type(child)] is not None and id(child) not in done
+                ]
+                if missing:
+                    below[at] = parts
+                    for child in missing:
+                        if id(child) in below:
+                            raise circles.error(child)
+                    missing.reverse()
+                    todo += missing
+                    continue
+            todo.pop()
+            done[at] = self._link(value, parts)
         return self._form(whole)
 
-    def _is_leaf(self, value: Any) -> bool:
-        return type(value) not in (set, frozenset) and walk.is_leaf(value)
-
     def _form(self, value: Any) -> Value:
-        done = self._done.get(id(value))
-        return Leaf(self._names.leaf(value)) if done is None else done[1]
+        known = self._done.get(id(value))
+        if known is None:
+            is_plain = type(value) in walk.ATOMS
+            known = Leaf(value if is_plain else self._names.leaf(value))
+            self._done[id(value)] = known
+            self._kept.append(value)
+        return known
 
-    def _children(self, value: Any) -> list[tuple[PathKey, Any]]:
-        if type(value) in (set, frozenset):
+    def _parts(self, value: Any) -> _Parts:
+        kind = self._kinds[type(value)]
+        assert kind is not None
+        if kind in BUILDABLE_KINDS:
+            given = fiddle_internals.ordered_arguments(value)
+            return kind, given.keys(), given.values()
+        if kind == "list" or kind == "tuple":
+            return kind, range(len(value)), value
+        if kind == "set" or kind == "frozenset":
             leaf = self._names.leaf
-            return list(enumerate(sorted(value, key=lambda e: ranks.rank(e, leaf))))
-        return walk.children(value)
+            elements = sorted(value, key=lambda e: ranks.rank(e, leaf))
+            return kind, range(len(elements)), elements
+        if kind in _DICTS:
+            return kind, [paths.of_dict_key(key) for key in value], value.values()
+        pairs = walk.children(value)
+        self._kept.append(pairs)
+        return kind, [key for key, _ in pairs], [child for _, child in pairs]
 
-    def _node(self, value: Any, children: list[tuple[PathKey, Any]]) -> Value:
-        if isinstance(value, fdl.Buildable):
-            node = self._buildable(value, children)
+    def _link(self, value: Any, parts: _Parts) -> Link:
+        if parts[0] in BUILDABLE_KINDS:
+            node = self._buildable(value, parts)
         else:
-            node = self._container(value, children)
+            node = self._container(value, parts)
         number = self._table.add(node)
-        if len(self.nodes) > len(self.originals):
+        if number == len(self.originals):
             self.originals.append(value)
         return Link(number)
 
-    def _container(self, value: Any, children: list[tuple[PathKey, Any]]) -> Node:
-        kind = _KINDS.get(type(value), "custom")
+    def _container(self, value: Any, parts: _Parts) -> Node:
+        kind, keys, values = parts
         named = own = metadata = None
-        if daglish.is_namedtuple_subclass(type(value)):
-            kind, named = "namedtuple", self._names.symbol(type(value))
+        if kind == "namedtuple":
+            named = self._names.symbol(type(value))
         elif kind == "default_dict":
             if value.default_factory is not None:
                 named = self._names.symbol(value.default_factory)
         elif kind == "custom":
             own = self._names.symbol(type(value))
             metadata = Leaf(self._names.leaf(walk.metadata(value)))
-        elements = tuple(
-            Argument(self._key(key), self._form(child)) for key, child in children
-        )
-        return Node(kind, elements, named, own, metadata=metadata)
+        form = self._form
+        elements = [
+            Argument(key if type(key) is int else self._key(key), form(child))
+            for key, child in zip(keys, values, strict=True)
+        ]
+        return Node(kind, tuple(elements), named, own, metadata=metadata)
 
     def _key(self, key: PathKey) -> PathKey:
         if isinstance(key, paths.Key) and not isinstance(key.value, str | tuple):
             return paths.Key(self._names.leaf(key.value))
         return key
 
-    def _buildable(
-        self, value: fdl.Buildable, children: list[tuple[PathKey, Any]]
-    ) -> Node:
-        kind = _KINDS.get(type(value), "buildable")
+    def _buildable(self, value: fdl.Buildable, parts: _Parts) -> Node:
+        kind, keys, values = parts
         own = self._names.symbol(type(value)) if kind == "buildable" else None
-        named = self._names.symbol(fdl.get_callable(value))
+        made = self._origins.made(value) if self._origins else None
+        swapped = self._origins.swapped(value) if self._origins else None
+        called = fdl.get_callable(value)
         if kind == "reference":
-            given = tuple(Argument(key, self._form(child)) for key, child in children)
-            return Node(kind, given, named, origin=origins.made(value))
-        blank = self._blank(value)
-        values = dict(children)
-        placed = signatures.placed(fdl.get_callable(value), values)
+            given = tuple(map(Argument, keys, map(self._form, values)))
+            return Node(kind, given, self._names.symbol(called), origin=made)
+        known = self._called.get(id(called))
+        if known is None:
+            known = called, self._names.symbol(called), self._blank(called)
+            self._called[id(called)] = known
+        _, named, blank = known
+        arguments = self._usual(value, parts, blank)
+        if arguments is None:
+            arguments = list(self._any(value, parts, blank))
+        return Node(kind, tuple(arguments), named, own, origin=made, swapped=swapped)
+
+    def _blank(self, called: Any) -> Blank:
+        return blanks.blank(called, self.value, self._names.symbol)
+
+    def _usual(
+        self, node: fdl.Buildable, parts: _Parts, blank: Blank
+    ) -> list[Argument] | None:
+        """The arguments of a node that sets parameters by name and has no tags.
+
+        None for any other node. Nearly all are such, and this is most of the work.
+        """
+        tags = fiddle_internals.argument_tags(node)
+        if tags and any(tags.values()):
+            return None
+        arguments = list(blank.shown)
+        form, at, reader = self._form, blank.at, self._origins
+        key: Any  # of an argument, so no `Key`
+        for key, child in zip(parts[1], parts[2], strict=True):
+            place = at.get(key)
+            if place is None:
+                return None
+            unset = arguments[place]
+            arguments[place] = Argument(
+                unset.key,
+                form(child),
+                unset.default,
+                unset.factory,
+                unset.required,
+                (),
+                unset.annotation,
+                reader.origin(node, key) if reader else None,
+            )
+        return arguments
+
+    def _any(
+        self, node: fdl.Buildable, parts: _Parts, blank: Blank
+    ) -> Iterable[Argument]:
+        """The arguments of any node: by place, variadic, hidden and tagged ones too."""
+        values = dict(zip(parts[1], parts[2], strict=True))
+        placed = signatures.placed(fdl.get_callable(node), values)
         key_of = {name: position for position, name in placed.names.items()}
         hidden = blank.hidden - values.keys()
         keys: list[Any] = [
@@ -193,14 +287,12 @@ class _Camera:
         positional = [key for key in variadic if isinstance(key, int)]
         keys[blank.variadic_at : blank.variadic_at] = positional
         keys += [key for key in variadic if not isinstance(key, int)]
-        arguments = []
         for key in keys:
             name = placed.names.get(key, key) if type(key) is int else key
             argument = blank.arguments.get(name) or Argument(name, None)
             if not placed.can_be_named and name is not key:
                 argument = dataclasses.replace(argument, key=key)
-            arguments.append(self._filled(argument, value, values, key))
-        return Node(kind, tuple(arguments), named, own, origin=origins.made(value))
+            yield self._filled(argument, node, values, key)
 
     def _filled(
         self,
@@ -209,6 +301,7 @@ class _Camera:
         values: dict[PathKey, Any],
         key: Any,  # the node's own, an argument's, so no `Key`
     ) -> Argument:
+        reader = self._origins
         tags = fiddle_internals.argument_tags(node).get(key, ())
         if key not in values and not tags:
             return unset
@@ -223,40 +316,5 @@ class _Camera:
             unset.required,
             tuple(symbols),
             unset.annotation,
-            origins.origin(node, key) if key in values else None,
+            reader.origin(node, key) if reader and key in values else None,
         )
-
-    def _blank(self, node: fdl.Buildable) -> _Blank:
-        """The arguments of the node's callable, none of them set."""
-        called = fdl.get_callable(node)
-        known = self._blanks.get(id(called))
-        if known is None:
-            known = self._blanks[id(called)] = called, self._make_blank(called)
-        return known[1]
-
-    def _make_blank(self, called: Any) -> _Blank:
-        arguments: dict[PathKey, Argument] = {}
-        variadic_at = 0
-        for index, parameter in enumerate(signatures.all_parameters(called).values()):
-            if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-                variadic_at = index
-            if parameter.kind in _VARIADIC:
-                continue
-            by_place = parameter.kind is inspect.Parameter.POSITIONAL_ONLY
-            key = index if by_place else parameter.name
-            has_value = parameter.default is not signatures.MISSING
-            arguments[key] = Argument(
-                key,
-                None,
-                default=self.value(parameter.default) if has_value else None,
-                factory=parameter.factory and self._names.symbol(parameter.factory),
-                required=not parameter.has_default,
-                annotation=annotation.text(parameter.annotation),
-            )
-        hidden = set(signatures.hidden(called))
-        if fiddle_internals.is_tagged_value_fn(called):
-            hidden.add("tags")  # Fiddle passes it by itself
-            # Its type is a type variable, which tells a reader nothing.
-            blank = dataclasses.replace(arguments["value"], annotation="")
-            arguments["value"] = blank
-        return _Blank(arguments, frozenset(hidden), variadic_at)

@@ -30,18 +30,19 @@ class Table:
         Returns:
           Its number. It is new if `nodes` has grown.
         """
+        number = len(self.nodes)
+        if node.kind not in _IMMUTABLE:
+            self.nodes.append(node)
+            return number
         links = [a.value.node for a in node.arguments if isinstance(a.value, Link)]
         holds_reference = any(
             self.nodes[n].kind == "reference" or n in self._holds_reference
             for n in links
         )
-        number = len(self.nodes)
         # A reference means what its place makes it mean, so that two equal tuples with
         # references in them are not interchangeable. References themselves are.
-        if (
-            node.kind in _IMMUTABLE
-            and all(self.nodes[n].is_value for n in links)
-            and (node.kind == "reference" or not holds_reference)
+        if all(self.nodes[n].is_value for n in links) and (
+            node.kind == "reference" or not holds_reference
         ):
             elements = tuple((a.key, a.value) for a in node.arguments)
             key = (node.kind, node.callable, elements)
@@ -49,7 +50,7 @@ class Table:
             if known < number:
                 return known
             node = dataclasses.replace(node, is_value=True)
-        if holds_reference and not node.is_buildable:
+        if holds_reference:
             self._holds_reference.add(number)
         self.nodes.append(node)
         return number

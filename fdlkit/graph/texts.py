@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-from fdlkit.graph import paths
-from fdlkit.graph.model import DType, Graph, Leaf, Link, Member, Node, Opaque, Symbol
+from fdlkit.graph import leaf_texts, names, paths
+from fdlkit.graph.model import Graph, Leaf, Link, Node, Opaque
 from fdlkit.graph.model import Value as GraphValue
 from fdlkit.graph.references import spell
 
@@ -25,15 +26,13 @@ _BRACKETS = {
 
 
 def leaf(value: Leaf) -> str:
-    """`0.1`, `'text'`, `relu`, `Norm.RMS`, `dtype(float32)`."""
-    held = value.value
-    if isinstance(held, Symbol):
-        return held.short
-    if isinstance(held, Member):
-        return repr(held)
-    if isinstance(held, DType):
-        return f"dtype({held.name})"
-    return held.text if isinstance(held, Opaque) else repr(held)
+    """`0.1`, `'text'`, `relu`, `Norm.RMS`, `dtype(float32)`, `Path('a')`."""
+    return leaf_texts.text(value.value)
+
+
+def of_live(value: Any) -> str:
+    """What a leaf that holds the value shows: what a reference to it comes to."""
+    return leaf_texts.text(names.Names().leaf(value))
 
 
 # What to write for a reference: its node, and the node or container that holds it.

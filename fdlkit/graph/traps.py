@@ -44,7 +44,9 @@ def refuse_traps(graph: Graph, places: Places) -> None:
     if mutated:
         problems.append(
             (
-                _counted(len(mutated), "default", "not what it was written as"),
+                "1 default is not what it was written as"
+                if len(mutated) == 1
+                else f"{len(mutated)} defaults are not what they were written as",
                 *(line for one in mutated for line in one.lines()),
             )
         )

@@ -18,15 +18,19 @@ from fdlkit.graph import fiddle_internals, paths
 from fdlkit.graph.paths import PathKey
 
 # Values of these types have no children; asked first because most values are such.
-_ATOMS = frozenset({bool, int, float, complex, str, bytes, type(None)})
+ATOMS = frozenset({bool, int, float, complex, str, bytes, type(None)})
 
 
 def is_leaf(value: object) -> bool:
     """Whether nothing lies below the value."""
-    kind = type(value)
-    if kind in _ATOMS:
+    return is_leaf_type(type(value))
+
+
+def is_leaf_type(kind: type) -> bool:
+    """Whether nothing lies below values of this very type."""
+    if kind in ATOMS:
         return True
-    if isinstance(value, fdl.Buildable) or kind is collections.OrderedDict:
+    if issubclass(kind, fdl.Buildable) or kind is collections.OrderedDict:
         return False
     return daglish.find_node_traverser(kind) is None
 
@@ -34,7 +38,7 @@ def is_leaf(value: object) -> bool:
 def children(value: Any) -> list[tuple[PathKey, Any]]:
     """Key and value of everything directly below; arguments in signature order."""
     kind = type(value)
-    if kind in _ATOMS:
+    if kind in ATOMS:
         return []
     if isinstance(value, fdl.Buildable):
         return list(fiddle_internals.ordered_arguments(value).items())

@@ -16,6 +16,10 @@ from fdlkit.nn.repeat import Repeat
 from fdlkit.nn.walk import children
 
 
+class HiddenSharingError(UserError):
+    """One module is on both sides of a repeated template's border."""
+
+
 @dataclasses.dataclass(frozen=True)
 class HiddenSharing:
     """One module on both sides of a repeated template's border.
@@ -84,14 +88,14 @@ def refuse_hidden_sharing(model: nn.Module, *, root: str = "model") -> None:
     """Raises if a module is shared across a repeated template's border.
 
     Raises:
-      UserError: The first such module, both paths named.
+      HiddenSharingError: The first such module, both paths named.
     """
     found = find_hidden_sharing(model, root=root)
     if not found:
         return
     first = found[0]
     more = [f"  and {len(found) - 1} more like it"] if found[1:] else []
-    raise UserError(
+    raise HiddenSharingError(
         "one module is used inside a repeated layer and outside it",
         f"  inside:  {first.inside}",
         f"  outside: {first.outside}",

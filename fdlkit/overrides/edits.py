@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import itertools
 import operator
 from collections.abc import Callable
@@ -10,9 +11,9 @@ from typing import Any
 import fiddle as fdl
 
 from fdlkit.errors import UserError
-from fdlkit.graph import model, paths, references, resolve, signatures, snapshot
-from fdlkit.overrides import pieces, places, syntax, values
-from fdlkit.overrides.problems import BadTextError, quote
+from fdlkit.graph import model, paths, references, reprs, resolve, snapshot
+from fdlkit.overrides import hints, pieces, places, swaps, syntax, values
+from fdlkit.overrides.problems import BadTextError, listing, quote
 from fdlkit.overrides.symbols import Scope
 
 _COMPUTE: dict[str, Callable[[Any, Any], Any]] = {
@@ -33,8 +34,10 @@ def apply(cfg: fdl.Buildable, text: str, scope: Scope) -> list[str]:
     notes: list[str] = []
     for place in found:
         notes += _edit(cfg, place, edit, scope)
+    notes = places.few(notes)
     if any(step.key is None for step in edit.steps):
-        notes.append(f"{text} set {places.touched(found)}")
+        did = "unset" if edit.operator == "~" else "set"
+        notes.append(f"{text} {did} {places.touched(found)}")
     return notes
 
 
@@ -54,7 +57,12 @@ def _edit(
 ) -> list[str]:
     if edit.operator == "~":
         before = place.get()
-        place.unset()
+        try:
+            place.unset()
+        except ValueError as error:
+            keys = listing(map(repr, place.holder))
+            more = (f"keys: {keys}",) if isinstance(place.holder, dict) else ()
+            raise BadTextError(str(error), edit.path_span, more=more) from error
         return _cut(place, before)
     if edit.operator == "=":
         return write(place, edit.value, edit.value_start, scope)
@@ -83,25 +91,45 @@ def _compute(
         raise BadTextError(what, edit.path_span, hint="set it with '='")
     if isinstance(held, references.Reference):
         before = _value_now(cfg, place, held, edit)
+    if not _can_compute(edit.operator, before):
+        shown = reprs.text(before)[:40]
+        what = f"{place.label}: {quote(edit.operator)} does not work on {shown}"
+        raise BadTextError(what, edit.path_span, hint="set it with '='")
     value = _read(place, edit.value, edit.value_start, scope)
+    if type(before) in (list, dict, set) and place.get() is before:
+        place.extend(value)  # wherever else it is shared too, as its elements would be
+        return []
     result: Any
     try:
-        if isinstance(before, dict) and edit.operator == "+=":
+        if isinstance(before, dict):
             result = {**before, **value}
-        elif isinstance(before, set | frozenset) and edit.operator == "+=":
+        elif isinstance(before, set | frozenset):
             result = before | value
-        elif isinstance(before, list | tuple) and edit.operator == "+=":
+        elif isinstance(before, list | tuple):
             result = type(before)(itertools.chain(before, value))
-        elif isinstance(before, int | float | complex | str):
-            result = _COMPUTE[edit.operator](before, value)
         else:
-            raise TypeError(f"{quote(edit.operator)} does not work on {before!r:.40}")
+            result = _COMPUTE[edit.operator](before, value)
     except (TypeError, ValueError, OverflowError, MemoryError) as error:
         raise BadTextError(f"{place.label}: {error}", span) from error
     if syntax.is_too_large(result):
         raise BadTextError(f"{place.label}: the result is too large", span)
+    if not hints.fits(result, place.annotation):
+        wanted = hints.describe(place.annotation)
+        what = f"{place.label}: the result, {reprs.text(result)[:40]}, is not {wanted}"
+        raise BadTextError(what, span)
     place.set(result)
     return _cut(place, held)
+
+
+def _can_compute(operator: str, value: Any) -> bool:
+    """Whether `+=` or `*=` means something for what stands there now."""
+    if isinstance(value, bool | enum.Enum):  # which are numbers and strings to Python
+        return False
+    if isinstance(value, int | float | complex):
+        return True
+    return operator == "+=" and isinstance(
+        value, str | list | tuple | dict | set | frozenset
+    )
 
 
 def _value_now(
@@ -133,7 +161,7 @@ def _cut(place: places.Place, before: Any) -> list[str]:
     """Says so if the place was a follower and is none now."""
     if not isinstance(before, references.Reference):
         return []
-    where = paths.format(place.path)
+    where = paths.brief(place.path)
     return [f"{where} no longer follows {references.show(before)}"]
 
 
@@ -152,27 +180,15 @@ def _swap(
         except (TypeError, ValueError) as error:
             raise BadTextError(f"cannot make a Config: {error}", span) from error
         return _cut(place, before)
-    where = paths.format(place.path)
-    set_now = fdl.ordered_arguments(before)
-    positional = [key for key in set_now if isinstance(key, int)]
-    if positional:
-        what = f"{where} has positional arguments, which another callable may not take"
-        raise BadTextError(what, span, hint="write Name(argument=value)")
+    where = paths.brief(place.path)
     try:
-        known = signatures.all_parameters(function)
-        dropped = (
-            []
-            if signatures.takes_any(function)
-            else [str(key) for key in set_now if key not in known]
-        )
-        for name in dropped:  # which Fiddle keeps where it does not know the names
-            delattr(before, name)
-        fdl.update_callable(before, function, drop_invalid_args=True)
-    except (TypeError, ValueError, NotImplementedError) as error:
+        dropped = swaps.swap(before, function)
+    except (TypeError, ValueError) as error:
         raise BadTextError(f"cannot configure {function!r:.60}", span) from error
     if not dropped:
         return []
-    return [f"{where} is now {_name(function)}, which has no {', '.join(dropped)}"]
+    gone = [paths.relative((key,)).removeprefix(".") for key in dropped]
+    return [f"{where} is now {_name(function)}, which has no {', '.join(gone)}"]
 
 
 def _name(function: Any) -> str:

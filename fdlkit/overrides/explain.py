@@ -131,7 +131,7 @@ class _Finder:
             # Where an override could add a key, there is nothing to explain yet.
             held = ", ".join(map(repr, place.holder)) or "none"
             raise BadTextError(
-                f"no key {place.key!r} at {paths.format(place.path[:-1])} (dict)",
+                places.no_key(place.holder, place.key, place.path[:-1]),
                 steps[-1].span,
                 more=(f"keys: {held}",),
             )

@@ -9,9 +9,9 @@ from typing import Any
 import fiddle as fdl
 
 from fdlkit import suggest, tracebacks
-from fdlkit.errors import UserError
-from fdlkit.graph import signatures
-from fdlkit.overrides import functions, symbols, syntax, values
+from fdlkit.errors import UserError, is_interrupt
+from fdlkit.graph import messages, signatures
+from fdlkit.overrides import functions, hints, symbols, syntax, values
 from fdlkit.overrides.problems import BadTextError, listing, quote
 from fdlkit.overrides.symbols import Scope
 
@@ -42,12 +42,20 @@ def apply(cfg: fdl.Buildable, text: str, scope: Scope) -> list[str]:
         first, *rest = error.lines
         what = f"{call.name}: {first}"
         raise BadTextError(what, name_span, more=tuple(rest)) from error
-    except Exception as error:
-        what = f"{call.name} raised {type(error).__name__}: {error}"
-        own = tuple(line.removeprefix("  ") for line in tracebacks.own_frames(error))
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
+        what, *told = messages.raised(call.name, error)
+        own = (*told, *tracebacks.own_frames(error))
+        own = tuple(line.removeprefix("  ") for line in own)
         raise BadTextError(what, name_span, more=own) from error
+    if inspect.iscoroutine(result):
+        result.close()
+        what = f"{call.name} is a coroutine function, and a fiddler is not waited for"
+        hint = f"write def {call.name} in place of async def {call.name}"
+        raise BadTextError(what, name_span, hint=hint)
     if result is not None and result is not cfg:
-        what = f"{call.name} returned a {type(result).__name__}"
+        what = f"{call.name} returned {hints.describe(type(result))}"
         hint = "a fiddler edits the config it is given and returns nothing"
         raise BadTextError(what, name_span, hint=hint)
     return []

@@ -133,6 +133,27 @@ def takes_only_numbers(annotation: Any) -> bool:
     return all(member in (*_NUMBERS, types.NoneType) for member in members)
 
 
+def fits(value: Any, annotation: Any) -> bool:
+    """Whether a computed value is among those that the annotation counts out.
+
+    Asked of what has the right type: a `Literal`'s choices, the length of a tuple.
+    """
+    annotation = plain(annotation)
+    members = union_members(annotation) or (annotation,)
+    if isinstance(value, tuple):
+        tuples = [m for m in members if container_of(m) is tuple]
+        lengths = [len(element_types(m, len(value))) for m in tuples]
+        return not tuples or len(value) in lengths
+    counted = [m for m in members if typing.get_origin(m) is typing.Literal]
+    if len(counted) < len([m for m in members if m is not types.NoneType]):
+        return True
+    return any(
+        type(one) is type(value) and one == value
+        for member in counted
+        for one in typing.get_args(member)
+    )
+
+
 def wants_itself(annotation: Any, named: Any) -> bool:
     """Whether the function or class `named` itself is wanted, not what it makes.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Callable
 from typing import Literal
 
 from fdlkit.graph import paths
@@ -61,7 +62,7 @@ def parse(text: str) -> Assignment:
       BadTextError: The text is not written like one.
     """
     unset = text.startswith("~")
-    steps, position = _steps(text, 1 if unset else 0)
+    steps, position = _steps(text, 1 if unset else 0, _not_an_override)
     if not steps:
         raise _not_an_override(text, position)
     if unset:
@@ -84,10 +85,14 @@ def parse_path(text: str) -> tuple[Step, ...]:
     """
     if text in ("", paths.ROOT):
         return ()
-    steps, position = _steps(text, 0)
+    steps, position = _steps(text, 0, _not_a_path)
     if steps and position == len(text):
         return steps
-    raise BadTextError(
+    raise _not_a_path(text, position)
+
+
+def _not_a_path(text: str, position: int) -> BadTextError:
+    return BadTextError(
         f"{quote(text)} is not a path",
         (position, max(len(text), position + 1)),
         more=(_FORMS,),
@@ -102,7 +107,9 @@ def _not_an_override(text: str, position: int) -> BadTextError:
     )
 
 
-def _steps(text: str, start: int) -> tuple[tuple[Step, ...], int]:
+def _steps(
+    text: str, start: int, unfinished: Callable[[str, int], BadTextError]
+) -> tuple[tuple[Step, ...], int]:
     steps: list[Step] = []
     position, after_dot = start, True
     while match := _PIECE.match(text, position):
@@ -125,14 +132,18 @@ def _steps(text: str, start: int) -> tuple[tuple[Step, ...], int]:
             after_dot = False
         position = match.end()
     if steps and (after_dot or steps[-1].key is None):
-        raise _not_an_override(text, position)
+        raise unfinished(text, position)
     return tuple(steps), position
 
 
 def _key(text: str, span: tuple[int, int]) -> paths.PathKey:
+    part = text[slice(*span)]
     try:
-        (key,) = paths.parse(text[slice(*span)])
+        (key,) = paths.parse(part)
     except (paths.PathError, ValueError) as error:
-        what = f"{quote(text[slice(*span)])} is not a part of a path"
-        raise BadTextError(what, span) from error
+        what = f"{quote(part)} is not a part of a path"
+        hint = ""
+        if part[-1] in "-/%@&|^" and text[span[1] :].startswith("="):
+            hint = "of the operators there are =, += and *="
+        raise BadTextError(what, span, hint=hint) from error
     return key

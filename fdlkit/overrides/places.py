@@ -6,7 +6,7 @@ import copy
 import dataclasses
 import inspect
 import itertools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import fiddle as fdl
@@ -104,18 +104,25 @@ class Place:
             self._record(value)
 
     def unset(self) -> None:
-        """Takes the value away; what is not set stays so."""
+        """Takes the value away; an argument that is not set stays so.
+
+        Raises:
+          ValueError: There is no such entry of a dict, or a NamedTuple is never without
+            the value. The text says so.
+        """
         if self.get() is MISSING:
+            if isinstance(self.holder, dict):
+                raise ValueError(no_key(self.holder, self.key, self.path[:-1]))
             return
         if isinstance(self.holder, fdl.Buildable):
             if isinstance(self.key, str):
                 delattr(self.holder, self.key)
-            else:
+            elif _has_more_by_place(self.holder):
                 del self.holder[self.key]
+            else:
+                fiddle_internals.delete_positional(self.holder, self.key)
         elif isinstance(self.holder, tuple):
-            assert self.above is not None
-            index = self.key % len(self.holder)
-            self.above.set(self.holder[:index] + self.holder[index + 1 :])
+            self._unset_in_tuple(self.holder)
         elif isinstance(self.holder, list):
             assert self.above is not None
             self._settle()
@@ -127,6 +134,29 @@ class Place:
                 self._settle()
                 self._record(history.DELETED)
             del self.holder[self.key]
+
+    def _unset_in_tuple(self, holder: tuple) -> None:
+        fields = getattr(holder, "_fields", None)
+        if fields is None:
+            assert self.above is not None
+            self.above.set(holder[: self.key] + holder[self.key + 1 :])
+            return
+        name = self.key if isinstance(self.key, str) else fields[self.key]
+        defaults = getattr(holder, "_field_defaults", {})
+        if name not in defaults:
+            kind = type(holder).__name__
+            raise ValueError(f"a {kind} is never without {quote(name)}: set it")
+        self.set(_own(defaults[name]))
+
+    def extend(self, more: Any) -> None:
+        """Adds to the list, dict or set that is set here, wherever else it stands."""
+        held = self.get()
+        self._settle()
+        if isinstance(held, list):
+            held.extend(more)
+        else:
+            held.update(more)
+        self._record(pasts.copy_containers(held))
 
     def _record(self, value: Any) -> None:
         """Notes who wrote here where the argument that holds it all notes writes."""
@@ -147,6 +177,17 @@ class Place:
             assert place.above is not None
             place = place.above
         return place, keys
+
+
+def no_key(holder: dict, key: Any, path: paths.Path) -> str:
+    """That a dict has no such entry."""
+    return f"no key {key!r} at {paths.brief(path)} (dict)"
+
+
+def _has_more_by_place(node: fdl.Buildable) -> bool:
+    """Whether the callable takes `*args`."""
+    kinds = [p.kind for p in signatures.all_parameters(fdl.get_callable(node)).values()]
+    return inspect.Parameter.VAR_POSITIONAL in kinds
 
 
 def callable_name(node: fdl.Buildable) -> str:
@@ -193,6 +234,12 @@ def enter(place: Place, step: Step) -> Any:
     """
     value = place.get()
     if value is MISSING:
+        if isinstance(place.holder, dict):  # `other.k.x` where there is a key 'k.x'
+            raise BadTextError(
+                no_key(place.holder, place.key, place.path[:-1]),
+                step.span,
+                more=(f"keys: {listing(map(repr, place.holder))}",),
+            )
         value = _as_node(place.get_or_default())
         if value is MISSING:
             what = f"{paths.brief(place.path)} is not set, so nothing is below it"
@@ -295,7 +342,7 @@ def _positional(
     count = max(count, len(by_place))
     if not -count <= index < count:
         some = f"{count} positional argument{'s' if count != 1 else ''}"
-        where = f"{paths.format(path)} ({callable_name(node)})"
+        where = f"{paths.brief(path)} ({callable_name(node)})"
         more: tuple[str, ...] = ()
         if rest is not None:
             more = ("to give it others, write the whole of it: Name(value, value)",)
@@ -355,9 +402,11 @@ def _entry(holder: dict, above: Place | None, step: Step) -> Place:
     if not known:
         present = [k for k in holder if isinstance(k, str)]
         hint = suggest.hint(key, present) if isinstance(key, str) else None
-        what = f"no key {key!r} at {paths.brief(path)} (dict)"
-        more = (f"keys: {listing(map(repr, holder))}",)
+        what = no_key(holder, key, path)
+        more: tuple[str, ...] = (f"keys: {listing(map(repr, holder))}",)
         if hint or not isinstance(key, str):
+            if not hint:
+                more = (*more, f"to add it: {paths.brief(path)}+={{{key!r}: VALUE}}")
             raise BadTextError(what, step.span, hint=hint or "", more=more)
     return Place(holder, key, (*path, paths.of_dict_key(key)), annotation, above)
 
@@ -376,11 +425,14 @@ def _everywhere(
     name = rest[0].key
     found: list[Place] = []
     present: set[str] = set()
-    for node, place in _nodes(start, above):
-        known = signatures.parameters(fdl.get_callable(node))
-        present.update(known)
-        if name in known or name in fiddle_internals.raw_arguments(node):
-            found.append(_follow(node, place, rest, root))
+    for holder, place in _holders(start, above):
+        known: Collection[Any] = holder
+        if isinstance(holder, fdl.Buildable):
+            parameters = signatures.parameters(fdl.get_callable(holder))
+            known = {*parameters, *fiddle_internals.raw_arguments(holder)}
+        present.update(key for key in known if isinstance(key, str))
+        if name in known:
+            found.append(_follow(holder, place, rest, root))
     if not found:
         shown = _spelt(name)
         raise BadTextError(
@@ -396,6 +448,16 @@ def touched(found: list[Place]) -> str:
     shown = [paths.brief(place.path) for place in found[:_TOUCHED]]
     more = f" and {len(found) - _TOUCHED:,} more" if len(found) > _TOUCHED else ""
     return ", ".join(shown) + more
+
+
+def few(notes: list[str]) -> list[str]:
+    """What is to be said of places that an override was applied to, of the first ten.
+
+    Of one place there is at most one note.
+    """
+    if len(notes) <= _TOUCHED:
+        return notes
+    return [*notes[:_TOUCHED], f"and so on, at {len(notes) - _TOUCHED:,} more places"]
 
 
 _TOUCHED = 10
@@ -425,12 +487,15 @@ def name_arguments(root: fdl.Buildable) -> None:
 
 def nodes(root: fdl.Buildable) -> Iterator[tuple[fdl.Buildable, Place | None]]:
     """Every node but references, once, with the place that it was first met at."""
-    yield from _nodes(root, None)
+    for holder, place in _holders(root, None):
+        if isinstance(holder, fdl.Buildable):
+            yield holder, place
 
 
-def _nodes(
+def _holders(
     start: Any, above: Place | None
-) -> Iterator[tuple[fdl.Buildable, Place | None]]:
+) -> Iterator[tuple[fdl.Buildable | dict[Any, Any], Place | None]]:
+    """The same, and every dict: what has names below it."""
     seen: set[int] = set()
     todo: list[tuple[Any, Place | None]] = [(start, above)]
     while todo:
@@ -445,6 +510,9 @@ def _nodes(
             seen.add(id(value))
             yield value, place
             known = signatures.parameters(fdl.get_callable(value))
+        elif isinstance(value, dict):
+            seen.add(id(value))
+            yield value, place
         path = () if place is None else place.path
         for key, child in reversed(below):
             if walk.is_leaf(child):

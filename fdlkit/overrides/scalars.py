@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import decimal
 import enum
-import math
 import os
 import pathlib
 import re
@@ -31,17 +31,21 @@ def _int(text: str) -> int:
     try:
         if _BASED.fullmatch(plain) or _WHOLE.fullmatch(plain):
             return _printable(int(plain, 0 if _BASED.fullmatch(plain) else 10), text)
-        number = float(plain)
-    except ValueError:
+        number = decimal.Decimal(plain)
+    except (ValueError, decimal.InvalidOperation):
         # Python itself refuses a decimal of too many digits.
         raise (
             syntax.too_large(text) if _WHOLE.fullmatch(plain) else refused(text, int)
         ) from None
-    if not math.isfinite(number):
+    if not number.is_finite():
         raise refused(text, int)
-    if not number.is_integer():
+    if number.adjusted() >= syntax.MOST_DIGITS:
+        raise syntax.too_large(text)
+    # Not by way of a float, of which most large ints are none: `1e23`.
+    whole = int(number)
+    if whole != number:
         raise refused(text, int, "an int has no fraction")
-    return int(number)
+    return whole
 
 
 def _printable(number: int, text: str) -> int:

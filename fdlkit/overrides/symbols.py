@@ -7,13 +7,16 @@ import importlib
 import importlib.util
 import inspect
 import itertools
+import os
 import re
 import sys
 import types
 from collections.abc import Iterator
 from typing import Any
 
-from fdlkit import suggest
+from fdlkit import suggest, tracebacks
+from fdlkit.errors import is_interrupt
+from fdlkit.graph import fiddle_internals, messages
 from fdlkit.overrides.problems import BadTextError, quote
 
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
@@ -68,6 +71,7 @@ class Scope:
         for module in self.modules:
             found = vars(module).get(first, _ABSENT)
             if found is not _ABSENT:
+                found = _loaded(found, (0, len(first)))
                 return _walk(found, rest, text, len(first), kind)
         if rest and (spelling := _with_a_colon(text)):
             raise BadTextError(
@@ -82,12 +86,7 @@ class Scope:
 
     def _qualified(self, match: re.Match[str]) -> Any:
         module_name, name = match["module"], match["name"]
-        try:
-            module = importlib.import_module(module_name)
-        except Exception as error:
-            raise BadTextError(
-                f"cannot import '{module_name}': {error}", match.span("module")
-            ) from error
+        module = _imported(module_name, match.span("module"))
         first, *rest = name.split(".")
         start = match.start("name")
         if first not in vars(module) and not hasattr(module, first):
@@ -132,6 +131,31 @@ def is_callable_symbol(value: object) -> bool:
     return callable(value) and isinstance(getattr(value, "__name__", None), str)
 
 
+def _imported(name: str, span: tuple[int, int]) -> types.ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise BadTextError(f"cannot import '{name}': {error}", span) from error
+    except BaseException as error:  # a module may raise anything
+        if is_interrupt(error):
+            raise
+        what, *more = messages.raised(f"importing '{name}'", error)
+        frames = tracebacks.own_frames(error)
+        own = tuple(line.removeprefix("  ") for line in (*more, *frames))
+        raise BadTextError(what, span, more=own) from error
+
+
+def _loaded(found: Any, span: tuple[int, int]) -> Any:
+    """What a name stands for that the experiment's file imports lazily."""
+    lazy = fiddle_internals.lazy_qualname(found)
+    if lazy is None:
+        return found
+    parent, _, own = lazy.rpartition(".")
+    if parent and own in vars(_imported(parent, span)):  # from pkg.mod import Name
+        return vars(sys.modules[parent])[own]
+    return _imported(lazy, span)
+
+
 def _members(value: object) -> Iterator[tuple[str, object]]:
     for name, found in list(getattr(value, "__dict__", {}).items()):
         if isinstance(name, str) and not name.startswith("_"):
@@ -151,11 +175,26 @@ def _with_a_colon(text: str) -> str | None:
             near = suggest.nearest(parts[end], public_names(loaded), n=1)
             if near:
                 return f"{module}:{'.'.join([*near, *parts[end + 1 :]])}"
+        elif _is_in_a_package(parts[:end]):
+            return f"{module}:{'.'.join(parts[end:])}"
     try:
         there = importlib.util.find_spec(parts[0]) is not None
     except (ImportError, ValueError):
         return None
     return f"{'.'.join(parts[:-1])}:{parts[-1]}" if there else None
+
+
+def _is_in_a_package(parts: list[str]) -> bool:
+    """Whether a module that is not loaded stands in a package that is."""
+    for end in range(len(parts) - 1, 0, -1):
+        package = sys.modules.get(".".join(parts[:end]))
+        for folder in getattr(package, "__path__", ()):
+            below = os.path.join(folder, *parts[end:])
+            if os.path.isfile(f"{below}.py"):
+                return True
+            if os.path.isfile(os.path.join(below, "__init__.py")):
+                return True
+    return False
 
 
 def _walk(found: Any, names: list[str], text: str, end: int, kind: str) -> Any:

@@ -20,8 +20,8 @@ _STRING_OR_QUALIFIED = re.compile(
     re.DOTALL,
 )
 # Python prints no int of more than 4,300 digits, nor reads one.
-_MOST_DIGITS = 4000
-_MOST_BITS = int(_MOST_DIGITS * 3.3219)
+MOST_DIGITS = 4000
+_MOST_BITS = int(MOST_DIGITS * 3.3219)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +70,7 @@ def is_too_large(value: Any) -> bool:
 
 def too_large(text: str) -> BadTextError:
     """The problem that the text spells such an int."""
-    what = f"{quote(text)} is too large: an int has at most {_MOST_DIGITS} digits"
+    what = f"{quote(text)} is too large: an int has at most {MOST_DIGITS} digits"
     return BadTextError(what, (0, len(text)))
 
 
@@ -138,13 +138,16 @@ def call(text: str) -> Call | None:
     if not isinstance(node, ast.Call) or span(node.func, text)[1] != match.end(1):
         raise BadTextError(what, (0, len(text)))
     expression(text)  # of its numbers
-    keywords = []
+    keywords: list[tuple[str, tuple[int, int], ast.expr]] = []
     for keyword in node.keywords:
         start, _ = span(keyword, text)
         if keyword.arg is None:
             what = f"the arguments of {match[1]} are given by name"
             raise BadTextError(what, (start, start + 2), hint="write argument=value")
-        keywords.append((keyword.arg, (start, start + len(keyword.arg)), keyword.value))
+        columns = (start, start + len(keyword.arg))
+        if any(keyword.arg == name for name, *_ in keywords):
+            raise BadTextError(f"{match[1]} is given {keyword.arg} twice", columns)
+        keywords.append((keyword.arg, columns, keyword.value))
     return Call(match[1], tuple(keywords), text, tuple(node.args))
 
 

@@ -21,7 +21,7 @@ def apply(cfg: fdl.Buildable, text: str, scope: Scope) -> list[str]:
       BadTextError: No argument carries the tag, or one refuses the value.
     """
     name, equals, value = text.partition("=")
-    name = name.strip().removeprefix("#")
+    name = name.strip().removeprefix("#").replace(":", ".")  # pkg.mod:Width too
     if not equals or not name:
         what = f"{quote(text)} is not written like TAG=VALUE"
         raise BadTextError(what, (0, max(len(text), 1)))
@@ -47,7 +47,7 @@ def apply(cfg: fdl.Buildable, text: str, scope: Scope) -> list[str]:
     notes = []
     for place in matching:
         notes += edits.write(place, value, len(text) - len(value), scope)
-    return [*notes, f"{text} set {places.touched(matching)}"]
+    return [*places.few(notes), f"{text} set {places.touched(matching)}"]
 
 
 def _is_tag(candidate: type) -> bool:

@@ -187,7 +187,7 @@ def _untyped_code(text: str, source: str, node: ast.expr, wanted: Wanted) -> Any
             return _symbol(source, wanted, Callable)
         except BadTextError as problem:
             more = problem.more
-            if "'" not in source:
+            if not _WOKEN & {*source}:
                 more = (*more, _string_line(source))
             raise BadTextError(
                 problem.what, problem.span, hint=problem.hint, more=more
@@ -214,13 +214,17 @@ def _refuse_near_miss(source: str, problem: BadTextError | None = None) -> None:
     if problem is not None and "too large" in problem.what:
         raise problem
     if hint:
-        more = () if len(source) > 40 or "'" in source else (_string_line(source),)
+        more = () if len(source) > 40 or _WOKEN & {*source} else (_string_line(source),)
         raise BadTextError(
             f"{quote(source)} is not a Python literal",
             (0, len(source)),
             hint=hint,
             more=more,
         )
+
+
+# What would not stay as it is in the quotes that `_string_line` shows, in a shell.
+_WOKEN = {*"'\"$`\\!"}
 
 
 def _string_line(source: str) -> str:
@@ -385,7 +389,11 @@ def _node(function: Any, text: str) -> fdl.Config:
 def _container(
     node: ast.expr, text: str, wanted: Wanted, annotation: Any
 ) -> list | tuple | set | frozenset | dict:
-    """A bracketed literal whose elements are typed by the annotation's own."""
+    """A bracketed literal whose elements are typed by the annotation's own.
+
+    Raises:
+      BadTextError: It is none, an element is refused, or a key stands there twice.
+    """
     kind = hints.container_of(annotation)
     start, end = syntax.span(node, text)
     if isinstance(node, ast.Call) and ast.unparse(node) == "set()":
@@ -397,9 +405,8 @@ def _container(
         types_ = hints.element_types(annotation, len(node.keys))
         return _dict(node, text, wanted, types_)
     if not isinstance(node, ast.List | ast.Tuple | ast.Set):
-        raise refused(text[start:end], annotation, "write [value, value]").shifted(
-            start
-        )
+        hint = _SPELLINGS.get(kind, "write [value, value]")
+        raise refused(text[start:end], annotation, hint).shifted(start)
     element_types = hints.element_types(annotation, len(node.elts))
     if len(element_types) != len(node.elts):
         hint = f"it has {len(element_types)} elements, not {len(node.elts)}"
@@ -414,13 +421,28 @@ def _container(
     return _made(kind, elements, (start, end))
 
 
+_SPELLINGS: dict[Any, str] = {
+    tuple: "write (value, value)",
+    set: "write {value, value}, or set() for an empty one",
+    frozenset: "write {value, value}, or set() for an empty one",
+}
+
+
 def _dict(
     node: ast.Dict, text: str, wanted: Wanted, element_types: tuple[Any, ...]
 ) -> dict:
     key_type, value_type = element_types
     keys = [_element(k, text, wanted.of(key_type)) for k in node.keys if k]
     values = [_element(v, text, wanted.of(value_type)) for v in node.values]
-    return _made(dict, zip(keys, values, strict=True), syntax.span(node, text))
+    made = _made(dict, zip(keys, values, strict=True), syntax.span(node, text))
+    if len(made) < len(keys):
+        again = next(i for i, key in enumerate(keys) if key in keys[:i])
+        key = node.keys[again]
+        assert key is not None  # an unpacked dict has been refused
+        raise BadTextError(
+            f"the key {keys[again]!r} stands there twice", syntax.span(key, text)
+        )
+    return made
 
 
 def _display(node: ast.expr, text: str, wanted: Wanted) -> Any:

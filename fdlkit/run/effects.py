@@ -7,11 +7,9 @@ import math
 from typing import Any
 
 import jax
-from jax.sharding import AbstractMesh, AxisType
 
 from fdlkit.errors import UserError
 from fdlkit.graph.build import build
-from fdlkit.sharding.mesh import MESH_AXES, MeshAxes
 from fdlkit.train.models import as_model
 from fdlkit.train.setup import Setup, using
 from fdlkit.train.step import forward
@@ -46,7 +44,7 @@ def effects(config: Any) -> Effects:
     trainer = build(config)
     if not isinstance(trainer, Trainer):
         raise UserError(f"it builds a {type(trainer).__name__}, not an experiment")
-    setup = trainer.setup_on(smallest_mesh(trainer))
+    setup = trainer.setup_on(trainer.mesh.abstract())
     arrays = jax.tree.leaves(setup.state.opt_state)
     return Effects(
         parameters=sum(math.prod(a.shape) for a in jax.tree.leaves(setup.state.params)),
@@ -55,22 +53,6 @@ def effects(config: Any) -> Effects:
         unit=trainer.loss.unit,
         flops_per_step=setup.flops,
     )
-
-
-def smallest_mesh(trainer: Trainer) -> AbstractMesh:
-    """The experiment's mesh on as few devices as it can be on.
-
-    Raises:
-      UserError: An axis has no size.
-    """
-    slices = _fixed(trainer.mesh.dcn)
-    shape = trainer.mesh.shape(_fixed(trainer.mesh.ici) * slices, slices)
-    sizes = tuple(shape[axis] for axis in MESH_AXES)
-    return AbstractMesh(sizes, MESH_AXES, axis_types=(AxisType.Auto,) * len(sizes))
-
-
-def _fixed(axes: MeshAxes) -> int:
-    return math.prod(size for size in axes.sizes() if size > 0)
 
 
 def _losses(trainer: Trainer, setup: Setup) -> jax.ShapeDtypeStruct:

@@ -18,6 +18,7 @@ from fdlkit.graph.snapshot import snapshot
 from fdlkit.run import compile_cache, workdir
 from fdlkit.run.distributed import Distributed, join, leave
 from fdlkit.run.lifecycle import exit_code
+from fdlkit.run.preflight import preflight
 from fdlkit.run.progress import progress_for
 from fdlkit.run.record import make_record
 from fdlkit.serialize.writing import dumps
@@ -35,6 +36,7 @@ def train(
     stop: Stop,
     fresh: bool = False,
     dry_run: bool = False,
+    check: str = "fast",
     distributed: Distributed | None = None,
     stream: TextIO | None = None,
 ) -> int:
@@ -48,6 +50,7 @@ def train(
       stop: Is set by whoever wants the run to end.
       fresh: Throw away the run that is there.
       dry_run: Check everything that needs no device, and write nothing.
+      check: What is checked before a device is touched, see `preflight`.
       distributed: This process among several.
       stream: Where talk goes; stderr unless given.
 
@@ -70,6 +73,8 @@ def train(
             stop=stop,
             fresh=fresh,
             dry_run=dry_run,
+            check=check,
+            is_first=distributed is None or distributed.process_id == 0,
             stream=stream,
         )
     finally:
@@ -85,6 +90,8 @@ def _train(
     stop: Stop,
     fresh: bool,
     dry_run: bool,
+    check: str,
+    is_first: bool,
     stream: TextIO,
 ) -> int:
     if isinstance(cfg, fdl.Partial):  # before anything is built for nothing
@@ -105,9 +112,16 @@ def _train(
     changes = None if fresh else workdir.changes_since(path, graph)
     if changes is not None:
         workdir.refuse_another_run(path, changes)
+    # Everything that can be refused is refused here, before anything is written.
+    preflight(
+        cfg,
+        trainer,
+        check=check,
+        workdir=directory,
+        stream=stream if is_first else None,
+    )
     compile_cache.turn_on()
     first_process = jax.process_index() == 0
-    # Everything that can be refused is refused here, before anything is written.
     trainer.check()
     say = [summary(trainer), *(workdir.notes(changes or [], graph))]
     if dry_run:

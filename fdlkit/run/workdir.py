@@ -21,8 +21,8 @@ from fdlkit.serialize.reading import read
 LOCK = ".lock"
 CONTENTS = ("checkpoints", "record", "metrics.jsonl", "tensorboard")
 # What may differ between two starts of one run: where it runs, what it reports and
-# when; all of it leaves the numbers alone.
-MAY_DIFFER = ("mesh", "log_every", "eval_every", "checkpoints", "writers")
+# when, what `check` is told; all of it leaves the numbers alone.
+MAY_DIFFER = ("mesh", "log_every", "eval_every", "checkpoints", "writers", "allowed")
 STEPS = "num_train_steps"
 
 

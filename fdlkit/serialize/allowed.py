@@ -7,6 +7,8 @@ because a package that is harmless by and large still has its `savez` and `rmtre
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 # Packages of the training wing: what is defined in them, under public names.
 OWN_PACKAGES = ("fdlkit.nn", "fdlkit.data", "fdlkit.train", "fdlkit.sharding")
 
@@ -60,12 +62,22 @@ lecun_normal lecun_uniform normal ones orthogonal truncated_normal uniform
 variance_scaling zeros
 """
 
-_FLOATS = """
-bfloat16 float16 float32 float64 float8_e3m4 float8_e4m3 float8_e4m3b11fnuz
-float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz
+_POLICIES = """
+checkpoint_dots checkpoint_dots_with_no_batch_dims everything_saveable nothing_saveable
+offload_dot_with_no_batch_dims save_and_offload_only_these_names
+save_any_names_but_these save_anything_except_these_names save_from_both_policies
+save_only_these_names
 """
 
-_INTEGERS = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64"
+_ML_FLOATS = """
+bfloat16 float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn float8_e4m3fnuz
+float8_e5m2 float8_e5m2fnuz
+"""
+
+_NUMBERS = """
+bool int8 int16 int32 int64 uint8 uint16 uint32 uint64
+float16 float32 float64 complex64 complex128
+"""
 
 _JAX_NUMPY = """
 abs cos exp log log1p max maximum mean min minimum sin sqrt square sum tanh
@@ -81,23 +93,24 @@ def _words(*texts: str) -> frozenset[str]:
 
 
 # Module by module, the names in it; each under the one name that `dumps` writes.
-NAMES: dict[str, frozenset[str]] = {
+NAMES: dict[str, Collection[str]] = {
     "builtins": _words(_BUILTINS),
     "collections": _words("Counter OrderedDict defaultdict deque"),
+    "datetime": _words("date datetime time timedelta timezone"),
+    "decimal": _words("Decimal"),
     "fiddle.experimental.dict_config": _words("DictConfig"),
     # What a DictConfig calls; it has no public name.
     "fiddle._src.experimental.dict_config": _words("_kwargs_to_dict"),
     "flax.linen": _words(_FLAX_LINEN),
     "jax.nn": _words(_JAX_NN),
     "jax.nn.initializers": _words(_INITIALIZERS),
-    "jax.numpy": _words(_FLOATS, _INTEGERS, "complex64 complex128", _JAX_NUMPY),
+    "jax.numpy": _words(_ML_FLOATS, _NUMBERS, _JAX_NUMPY),
+    "jax": {"P", *(f"checkpoint_policies.{name}" for name in _words(_POLICIES))},
     "jax.lax": _words("Precision"),
     "math": _words("ceil cos exp floor log log2 prod sin sqrt tanh"),
-    "ml_dtypes": _words(_FLOATS),
-    "numpy": _words("float16 float32 float64 complex64 complex128", _INTEGERS),
+    "ml_dtypes": _words(_ML_FLOATS),
+    "numpy": _words(_NUMBERS),
+    "pathlib": _words("Path PurePath PurePosixPath PureWindowsPath"),
     "optax": _words(_OPTAX),
     "optax.losses": _words(_OPTAX_LOSSES),
 }
-
-# Names of dtype objects.
-DTYPES = _words(_FLOATS, _INTEGERS, "complex64 complex128")

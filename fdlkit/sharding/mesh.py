@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 from jax.experimental import mesh_utils
+from jax.sharding import AbstractMesh, AxisType
 
 from fdlkit.errors import UserError
 
@@ -63,6 +64,26 @@ class Mesh:
         ici, dcn = self._resolve(num_devices, num_slices)
         return {a: i * d for a, i, d in zip(MESH_AXES, ici, dcn, strict=True)}
 
+    def abstract(
+        self, num_devices: int | None = None, num_slices: int | None = None
+    ) -> AbstractMesh:
+        """The mesh without its devices, for tracing.
+
+        Args:
+          num_devices: On how many; None: on as few as the sizes allow.
+          num_slices: On how many slices; None: likewise.
+
+        Raises:
+          UserError: The sizes do not multiply to the devices, or an axis has none.
+        """
+        if num_slices is None:
+            num_slices = _fixed(self.dcn)
+        if num_devices is None:
+            num_devices = _fixed(self.ici) * num_slices
+        shape = self.shape(num_devices, num_slices)
+        sizes = tuple(shape[axis] for axis in MESH_AXES)
+        return AbstractMesh(sizes, MESH_AXES, axis_types=(AxisType.Auto,) * len(sizes))
+
     def make(self, devices: Sequence[Any] | None = None) -> jax.sharding.Mesh:
         """A `jax.sharding.Mesh` of `devices` (all there are, unless given).
 
@@ -87,7 +108,7 @@ class Mesh:
                 ici, devices=devices, allow_split_physical_axes=True
             )
         # Stated, because `jax.make_mesh` has come to default to Explicit.
-        auto = (jax.sharding.AxisType.Auto,) * len(MESH_AXES)
+        auto = (AxisType.Auto,) * len(MESH_AXES)
         return jax.sharding.Mesh(array, MESH_AXES, axis_types=auto)
 
     def _resolve(
@@ -100,6 +121,10 @@ class Mesh:
         dcn = _fill("mesh.dcn", self.dcn.sizes(), num_slices, "slices")
         ici = _fill("mesh.ici", self.ici.sizes(), num_devices // num_slices, "devices")
         return ici, dcn
+
+
+def _fixed(axes: MeshAxes) -> int:
+    return math.prod(size for size in axes.sizes() if size > 0)
 
 
 def _slice_of(device: Any) -> int:

@@ -7,7 +7,8 @@ from typing import Any
 
 import fiddle as fdl
 
-from fdlkit.graph import fiddle_internals, walk
+from fdlkit.errors import is_interrupt
+from fdlkit.graph import fiddle_internals, messages, walk
 
 
 def import_lazy_names(cfg: fdl.Buildable) -> tuple[str, ...]:
@@ -21,8 +22,10 @@ def import_lazy_names(cfg: fdl.Buildable) -> tuple[str, ...]:
     for module in _lazy_modules(cfg):
         try:
             importlib.import_module(module)
-        except Exception as error:  # noqa: BLE001 - a module may raise anything
-            failed[module] = f"{type(error).__name__}: {error}"
+        except BaseException as error:  # a module may raise anything
+            if is_interrupt(error):
+                raise
+            failed[module] = messages.brief(error)
     return tuple(
         f"what the config names in {module} is not checked: it cannot be imported here "
         f"({why})"

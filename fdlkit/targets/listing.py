@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import os
+import stat
 import tokenize
 from collections.abc import Mapping
 
@@ -64,6 +65,9 @@ def _may_be_experiment(node: ast.FunctionDef) -> bool:
 def read_source(path: str | os.PathLike[str]) -> str:
     """The file's text in the encoding that it declares."""
     try:
+        # A pipe has its text once, and whoever waits for it may wait for ever.
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise UserError(f"{os.fspath(path)} is no regular file")
         with tokenize.open(path) as file:
             return file.read()
     except (SyntaxError, UnicodeDecodeError) as error:

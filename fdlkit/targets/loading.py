@@ -15,17 +15,15 @@ from typing import Any
 import fiddle as fdl
 from fiddle.experimental import auto_config
 
-from fdlkit import suggest, tracebacks
-from fdlkit.errors import UserError
-from fdlkit.graph import origins, reprs, signatures
+from fdlkit import tracebacks
+from fdlkit.errors import UserError, is_interrupt
+from fdlkit.graph import messages, origins, signatures
 from fdlkit.graph.model import Graph
 from fdlkit.overrides import symbols, syntax, values
-from fdlkit.overrides.problems import BadTextError, cut, quote, quoted_lines
-from fdlkit.targets import listing, modules, plain_calls, spelling
+from fdlkit.overrides.problems import BadTextError, quoted_lines
+from fdlkit.targets import listing, modules, plain_calls, refusals, spelling
 from fdlkit.targets.devices import Watch
-
-# Where a run keeps the config that it was started with, inside its directory.
-RUN_CONFIG = pathlib.PurePath("record", "config.json")
+from fdlkit.targets.refusals import RUN_CONFIG
 
 _ABSENT = object()
 
@@ -92,7 +90,7 @@ def load_target(target: str, *, allow: Sequence[str] = ()) -> LoadedTarget:
     if spelt.kind == "file":
         path = spelt.path
         if not spelt.function:
-            raise _no_function(modules.existing(path), spelt)
+            raise refusals.no_function(modules.existing(path), spelt)
         module = modules.import_file(path)
     else:
         module = modules.import_module(spelt.where)
@@ -100,9 +98,7 @@ def load_target(target: str, *, allow: Sequence[str] = ()) -> LoadedTarget:
             raise UserError(f"'{target}' names no function", *spelling.FORMS)
     file = pathlib.Path(getattr(module, "__file__", None) or spelt.where)
     if file.suffix != ".py":
-        raise UserError(
-            f"module '{spelt.where}' is not a Python file, so it holds no configs"
-        )
+        raise refusals.no_python_file(module, spelt)
     function = _function(module, file, spelt)
     given = _arguments(function, spelt, module)
     source = listing.read_source(file)
@@ -170,28 +166,7 @@ def _config_of_run(path: pathlib.Path, spelt: spelling.Spelling) -> pathlib.Path
     config = path / RUN_CONFIG
     if os.path.isfile(config):
         return config
-    if os.path.isdir(path):
-        raise UserError(
-            f"{path} is a folder without a run in it",
-            f"  a run keeps its config in {RUN_CONFIG}",
-        )
-    if os.path.isfile(path):
-        raise spelling.not_a_target(spelt.text)
-    near = suggest.nearest(path.name, _targets_in(path.parent), n=1)
-    hint = [f"  did you mean '{path.parent / near[0]}'?"] if near else []
-    raise UserError(
-        f"no file or run directory {cut(str(path))}", *hint, *spelling.FORMS
-    )
-
-
-def _targets_in(folder: pathlib.Path) -> list[str]:
-    """The names of Python files, JSON files and runs in a folder."""
-    try:
-        inside = sorted(folder.iterdir())
-    except OSError:  # none there, or none that may be seen
-        return []
-    names = [path.name for path in inside if path.suffix in (".py", ".json")]
-    return names + [p.name for p in inside if os.path.isfile(p / RUN_CONFIG)]
+    raise refusals.no_run(path, spelt)
 
 
 def _function(
@@ -201,19 +176,15 @@ def _function(
     for part in spelt.function.split("."):
         # Statically first: a module's `__getattr__` may make up anything.
         if inspect.getattr_static(found, part, _ABSENT) is _ABSENT:
-            raise _no_function(file, spelt)
+            raise refusals.no_function(file, spelt)
         found = getattr(found, part)
     if _is_as_buildable(found):  # smaller = base.as_buildable
         found = found.__self__
-    if auto_config.is_auto_config(found) or callable(found):
+    if auto_config.is_auto_config(found):
         return found
-    kind = type(found).__name__
-    if isinstance(found, fdl.Buildable):
-        raise UserError(
-            f"'{spelt.function}' in {spelt.where} is a config, not a function",
-            f"  write a function that returns it: def {spelt.function}(): ...",
-        )
-    raise UserError(f"'{spelt.function}' in {spelt.where} is a {kind}, not a function")
+    if inspect.isclass(found) or not callable(found):
+        raise refusals.no_callable(found, spelt)
+    return found
 
 
 def _is_as_buildable(found: Any) -> bool:
@@ -222,27 +193,6 @@ def _is_as_buildable(found: Any) -> bool:
         and found.__name__ == "as_buildable"
         and auto_config.is_auto_config(found.__self__)
     )
-
-
-def _no_function(file: pathlib.Path, spelt: spelling.Spelling) -> UserError:
-    offered = [e for e in listing.list_configs(file) if e.kind == "config"]
-    names = [entry.name for entry in offered]
-    if not spelt.function:
-        what = f"'{spelt.text}' names a file: which config of it?"
-        near = names[0] if len(names) == 1 else None
-    else:
-        what = f"no config {quote(spelt.function)} in {spelt.where}"
-        near = next(iter(suggest.nearest(spelt.function, names, n=1)), None)
-    lines = []
-    if near is not None:
-        lines.append(f"  did you mean '{spelt.where}:{near}'?")
-    if not names:
-        lines.append("  the file has no function that returns a config")
-    else:
-        lines.append("  configs:")
-        width = max(map(len, names))
-        lines += [f"    {e.name:<{width}}  {e.summary}".rstrip() for e in offered]
-    return UserError(what, *lines)
 
 
 def _arguments(
@@ -259,6 +209,8 @@ def _arguments(
             for name, parameter in signatures.parameters(plain).items()
             if not parameter.has_default and name not in given
         ]
+        if missing and (refusal := refusals.fiddler(module, spelt)) is not None:
+            raise refusal
         if missing:
             raise BadTextError(
                 f"{spelt.function} needs {', '.join(missing)}",
@@ -284,24 +236,11 @@ def _call(
             cfg = make(**given)
     except UserError:
         raise
-    except (Exception, SystemExit) as error:
-        what = f"{spelt.text} raised {type(error).__name__}: {error}"
-        raise UserError(what, *tracebacks.own_frames(error)) from error
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
+        said = messages.raised(spelt.text, error)
+        raise UserError(*said, *tracebacks.own_frames(error)) from error
     if isinstance(cfg, fdl.Buildable):
         return cfg
-    if inspect.iscoroutine(cfg):
-        cfg.close()
-        raise UserError(
-            f"{spelt.text} is a coroutine function, and a config is not waited for",
-            f"  write def {spelt.function} in place of async def {spelt.function}",
-        )
-    raise UserError(
-        f"{spelt.text} returned {_short(cfg)}, which is no config",
-        "  a config is a fdl.Config or fdl.Partial; "
-        "a function that builds objects can be decorated with @auto_config",
-    )
-
-
-def _short(value: Any) -> str:
-    text = reprs.text(value)
-    return f"{text if len(text) < 40 else text[:39] + '…'} ({type(value).__name__})"
+    raise refusals.no_config(cfg, spelt)

@@ -19,8 +19,8 @@ import sys
 import types
 
 from fdlkit import suggest, tracebacks
-from fdlkit.errors import UserError
-from fdlkit.graph import module_names
+from fdlkit.errors import UserError, is_interrupt
+from fdlkit.graph import messages, module_names
 from fdlkit.overrides.problems import cut, quote
 from fdlkit.targets import listing
 
@@ -73,9 +73,10 @@ def import_module(name: str) -> types.ModuleType:
         raise _no_module(name, str(error.name or parent)) from error
     except (OSError, RecursionError) as error:  # a name longer than any folder holds
         raise _no_module(name, name) from error
-    except Exception as error:
-        what = f"importing {cut(parent)} raised {type(error).__name__}: {error}"
-        raise UserError(what, *tracebacks.own_frames(error)) from error
+    except BaseException as error:  # the package that holds it
+        if is_interrupt(error):
+            raise
+        raise _import_failed(error, parent) from error
     if spec is None:
         raise _no_module(name, name)
     if spec.has_location and str(spec.origin).endswith(".py"):
@@ -92,6 +93,14 @@ def import_module(name: str) -> types.ModuleType:
     return _guarded_import(name, spec.origin)
 
 
+def submodules(package: types.ModuleType) -> list[str]:
+    """The public modules in a package or in a folder that is taken as one."""
+    folders = getattr(package, "__path__", ())
+    return sorted(
+        {name for folder in folders for name in _modules_of(pathlib.Path(folder))}
+    )
+
+
 def existing(path: pathlib.Path) -> pathlib.Path:
     """`path` itself; if there is no such file, an error that names its neighbours."""
     try:
@@ -99,6 +108,10 @@ def existing(path: pathlib.Path) -> pathlib.Path:
             return path
         if path.is_dir():
             raise UserError(f"{path} is a folder, not a file")
+        if path.is_symlink():
+            raise UserError(f"no file {path}: it is a link to {os.readlink(path)}")
+        if path.exists():
+            raise UserError(f"{path} is no regular file", "  save what it gives in one")
     except OSError as error:  # a name that no file can have
         raise UserError(f"no file {cut(str(path))}: {error.strerror}") from error
     siblings = []
@@ -148,7 +161,9 @@ def make_importable(root: pathlib.Path) -> None:
 def _guarded_import(name: str, origin: object) -> types.ModuleType:
     try:
         return importlib.import_module(name)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
         raise _import_failed(error, origin) from error
 
 
@@ -170,9 +185,9 @@ def _run(
             del sys.modules[name]
         else:
             sys.modules[name] = before
-        if isinstance(error, Exception | SystemExit):
-            raise _import_failed(error, path) from error
-        raise
+        if is_interrupt(error):
+            raise
+        raise _import_failed(error, path) from error
     package, _, own = name.rpartition(".")
     if package in sys.modules:
         setattr(sys.modules[package], own, sys.modules[name])
@@ -184,9 +199,9 @@ def _import_failed(error: BaseException, origin: object) -> UserError:
         return error
     if isinstance(error, SyntaxError):
         return UserError(*listing.syntax_error_lines(error, str(origin)))
-    shown = tracebacks.shown_path(str(origin))
-    what = f"importing {shown} raised {type(error).__name__}: {error}"
-    return UserError(what, *tracebacks.own_frames(error))
+    shown = cut(tracebacks.shown_path(str(origin)))
+    said = messages.raised(f"importing {shown}", error)
+    return UserError(*said, *tracebacks.own_frames(error))
 
 
 def _modules_of(folder: pathlib.Path) -> list[str]:

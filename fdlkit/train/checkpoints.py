@@ -11,10 +11,15 @@ import jax
 from etils import epath
 
 from fdlkit.errors import RunFailedError
+from fdlkit.sharding.layout import tree_path
 from fdlkit.train.state import TrainState
 
 # The parts of a checkpoint, each a folder in it.
 ITEMS = ("state", "data", "record")
+
+# What a checkpoint's metadata calls the types and shapes of its arrays. Orbax's own
+# metadata holds the shapes in which arrays were written, which are those of parts.
+ARRAYS = "fdlkit.arrays"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -28,6 +33,14 @@ class CheckpointPolicy:
 
     every: int = 1000
     keep: int | None = 3
+
+
+def arrays_of(state: TrainState) -> dict[str, list[Any]]:
+    """The type and shape of each array by its path: `["float32", 4, 128]`."""
+    return {
+        tree_path(path): [str(array.dtype), *array.shape]
+        for path, array in jax.tree_util.tree_leaves_with_path(state)
+    }
 
 
 def last_saved_step(folder: epath.Path) -> int | None:
@@ -128,7 +141,9 @@ class Checkpoints:
             self._manager.save(
                 step,
                 args=self._args.Composite(
-                    state=self._args.StandardSave(state),
+                    state=self._args.StandardSave(
+                        state, custom_metadata={ARRAYS: arrays_of(state)}
+                    ),
                     data=self._args.JsonSave(dict(data)),
                     record=self._args.JsonSave(dict(record)),
                 ),

@@ -35,6 +35,7 @@ from fdlkit.train.state import TrainState
 from fdlkit.train.step import (
     Schedule,
     forward,
+    initial_state,
     make_eval_step,
     make_init,
     make_train_step,
@@ -46,36 +47,64 @@ ArraySpecs = Mapping[str, jax.ShapeDtypeStruct]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Shapes:
+    """The shapes of a run's arrays, before anything says where they live.
+
+    Attributes:
+      batch: Of a global training batch.
+      eval_batch: Of a global evaluation batch, or None.
+      inputs: Of the model's inputs.
+      variables: Of what the model's `init` makes, boxed with logical axis names.
+      state: Of the training state.
+      init: `(inputs) -> state`.
+    """
+
+    batch: ArraySpecs
+    eval_batch: ArraySpecs | None
+    inputs: Mapping[str, Any]
+    variables: Mapping[str, Any]
+    state: TrainState
+    init: Callable[[Any], TrainState]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Setup:
     """The functions of a run and where their arrays live.
 
     Attributes:
       mesh: The devices, or an abstract mesh: then all but running works.
       rules: What mesh axes a logical axis is cut over.
-      state: The training state's shapes.
-      shardings: A `NamedSharding` for each of its arrays.
-      batch: The shapes of a global training batch.
+      shapes: The shapes of all arrays.
+      shardings: A `NamedSharding` for each array of the training state.
       batch_sharding: The layout of every array of a batch.
-      eval_batch: The shapes of a global evaluation batch, or None.
-      init: `(inputs) -> state`.
       train_step: `(state, batch, votes) -> (state, report)`.
       eval_step: `(params, model_state, batch) -> [metrics, 2]`.
-      inputs: The shapes of the model's inputs.
       flops: Model FLOPs of one training step, see `count_flops`.
     """
 
     mesh: Any
     rules: AxisRules
-    state: TrainState
+    shapes: Shapes
     shardings: TrainState
-    batch: ArraySpecs
     batch_sharding: NamedSharding
-    eval_batch: ArraySpecs | None
-    init: Callable[[Any], TrainState]
     train_step: Callable[..., tuple[TrainState, jax.Array]]
     eval_step: Callable[..., jax.Array]
-    inputs: Mapping[str, Any]
     flops: int
+
+    @property
+    def state(self) -> TrainState:
+        """The training state's shapes."""
+        return self.shapes.state
+
+    @property
+    def batch(self) -> ArraySpecs:
+        """The shapes of a global training batch."""
+        return self.shapes.batch
+
+    @property
+    def eval_batch(self) -> ArraySpecs | None:
+        """The shapes of a global evaluation batch, or None."""
+        return self.shapes.eval_batch
 
     @property
     def replicated(self) -> NamedSharding:
@@ -84,9 +113,9 @@ class Setup:
 
     def init_state(self) -> TrainState:
         """The state before step 1; every array is made where it will live."""
-        inputs = jax.tree.map(lambda a: np.zeros(a.shape, a.dtype), self.inputs)
+        inputs = jax.tree.map(lambda a: np.zeros(a.shape, a.dtype), self.shapes.inputs)
         with using(self.mesh, self.rules):
-            return jax.jit(self.init, out_shardings=self.shardings)(inputs)
+            return jax.jit(self.shapes.init, out_shardings=self.shardings)(inputs)
 
     def lower_train_step(
         self,
@@ -155,10 +184,12 @@ def prepare(
     num_train_steps: int,
     log_every: int,
     seed: int,
+    shapes_on: Callable[[Any], Shapes],
 ) -> Setup:
     """Traces the whole run abstractly and lays it out on a mesh.
 
-    Arguments are those of `Trainer`. Nothing is compiled and no device is touched.
+    Arguments are those of `Trainer`; `shapes_on` is its `shapes`. Nothing is compiled
+    and no device is touched.
 
     Raises:
       UserError: An array that the mesh does not divide, a key path that leads
@@ -169,19 +200,13 @@ def prepare(
     if eval_data is not None:
         check_same_tokenizer(train_data, eval_data)
     batch_spec = mesh_spec(("batch",), rules)
-    batch = _abstract(train_data)
     check_batch("train_data", train_data, batch_spec, mesh=mesh)
-    eval_batch = None
     if eval_data is not None:
-        eval_batch = _abstract(eval_data)
         check_batch("eval_data", eval_data, batch_spec, mesh=mesh)
 
-    refuse_unlike_inputs(model, inputs)
-    init = make_init(model, optimizer, seed)
-    with using(mesh, rules), _explained(batch):
-        abstract_inputs = model_inputs(inputs, batch)
-        boxed = jax.eval_shape(model.init, jax.random.key(seed), abstract_inputs)
-        state = jax.eval_shape(init, abstract_inputs)
+    shapes = shapes_on(mesh)
+    with using(mesh, rules):
+        state = shapes.state
 
         def losses(variables: Mapping[str, Any], batch: ArraySpecs) -> Any:
             context, _ = forward(
@@ -190,27 +215,18 @@ def prepare(
             return context["losses"]
 
         variables = {"params": state.params, **state.model_state}
-        jaxpr = jax.make_jaxpr(losses)(variables, batch)
+        with explained(shapes.batch):
+            jaxpr = jax.make_jaxpr(losses)(variables, shapes.batch)
 
-    specs = spec_tree(dict(boxed), rules)
-    check_tree(dict(boxed), specs, mesh=mesh, rules=rules)
-    params_specs = specs.pop("params", {})
-    layout = TrainState(
-        step=PartitionSpec(),
-        params=params_specs,
-        model_state=specs,
-        opt_state=like_parameters(state.opt_state, state.params, params_specs),
-        window=PartitionSpec(),
-    )
+    layout = state_layout(shapes, rules)
+    specs = {"params": layout.params, **layout.model_state}
+    check_tree(dict(shapes.variables), specs, mesh=mesh, rules=rules)
     return Setup(
         mesh=mesh,
         rules=rules,
-        state=state,
+        shapes=shapes,
         shardings=named(layout, mesh),
-        batch=batch,
         batch_sharding=NamedSharding(mesh, batch_spec),
-        eval_batch=eval_batch,
-        init=init,
         train_step=make_train_step(
             model,
             loss,
@@ -222,8 +238,63 @@ def prepare(
             seed=seed,
         ),
         eval_step=make_eval_step(model, loss, inputs=inputs, metrics=metrics),
-        inputs=abstract_inputs,
         flops=3 * count_flops(jaxpr),
+    )
+
+
+def trace_shapes(
+    model: Model,
+    optimizer: optax.GradientTransformation,
+    *,
+    inputs: Mapping[str, str],
+    train_data: Pipeline,
+    eval_data: Pipeline | None,
+    seed: int,
+) -> Shapes:
+    """Traces the making of the state on no device, under whatever mesh is around.
+
+    Arguments are those of `Trainer`.
+
+    Raises:
+      UserError: A key path that leads nowhere, or a model that cannot be traced on
+        its data.
+    """
+    batch = _abstract(train_data)
+    eval_batch = None if eval_data is None else _abstract(eval_data)
+    refuse_unlike_inputs(model, inputs)
+    init = make_init(model, optimizer, seed)
+    with explained(batch):
+        abstract_inputs = model_inputs(inputs, batch)
+        # The key is made inside: made here it would be an array on a device.
+        variables = jax.eval_shape(
+            lambda given: model.init(jax.random.key(seed), given), abstract_inputs
+        )
+        return Shapes(
+            batch=batch,
+            eval_batch=eval_batch,
+            inputs=abstract_inputs,
+            variables=variables,
+            state=jax.eval_shape(
+                lambda made: initial_state(made, optimizer), variables
+            ),
+            init=init,
+        )
+
+
+def state_layout(shapes: Shapes, rules: AxisRules) -> TrainState:
+    """A `PartitionSpec` for every array of the training state.
+
+    Raises:
+      UserError: A logical axis that no rule knows.
+    """
+    specs = spec_tree(dict(shapes.variables), rules)
+    params = specs.pop("params", {})
+    return TrainState(
+        step=PartitionSpec(),
+        params=params,
+        model_state=specs,
+        opt_state=like_parameters(shapes.state.opt_state, shapes.state.params, params),
+        window=PartitionSpec(),
     )
 
 
@@ -247,7 +318,7 @@ def _abstract(pipeline: Pipeline) -> ArraySpecs:
 
 
 @contextlib.contextmanager
-def _explained(batch: ArraySpecs) -> Iterator[None]:
+def explained(batch: ArraySpecs) -> Iterator[None]:
     """Says on what data a model or loss could not be traced, and where it failed."""
     try:
         yield

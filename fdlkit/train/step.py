@@ -72,17 +72,24 @@ def make_init(
     """
 
     def init(inputs: Any) -> TrainState:
-        variables = dict(nn.meta.unbox(model.init(jax.random.key(seed), inputs)))
-        params = variables.pop("params", {})
-        return TrainState(
-            step=jnp.zeros((), jnp.int32),
-            params=params,
-            model_state=variables,
-            opt_state=optimizer.init(params),
-            window=jnp.zeros(len(WINDOW), jnp.float32),
-        )
+        return initial_state(model.init(jax.random.key(seed), inputs), optimizer)
 
     return init
+
+
+def initial_state(
+    variables: Mapping[str, Any], optimizer: optax.GradientTransformation
+) -> TrainState:
+    """The state before step 1, from what a model's `init` makes."""
+    bare = dict(nn.meta.unbox(variables))
+    params = bare.pop("params", {})
+    return TrainState(
+        step=jnp.zeros((), jnp.int32),
+        params=params,
+        model_state=bare,
+        opt_state=optimizer.init(params),
+        window=jnp.zeros(len(WINDOW), jnp.float32),
+    )
 
 
 def make_train_step(

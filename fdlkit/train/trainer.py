@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
@@ -22,7 +23,7 @@ from fdlkit.train.losses import CrossEntropy, Loss
 from fdlkit.train.metrics import MeanLoss, Metric
 from fdlkit.train.models import as_model
 from fdlkit.train.progress import NoProgress, Progress
-from fdlkit.train.setup import Setup, prepare, using
+from fdlkit.train.setup import Setup, Shapes, prepare, trace_shapes, using
 from fdlkit.train.state import TrainState
 from fdlkit.train.step import REPORT, Batch, Schedule, logged, make_train_step
 from fdlkit.train.stop import Stop
@@ -71,6 +72,8 @@ class Trainer:
       checkpoints: When they are saved, and how many stay.
       writers: Where numbers go beside `metrics.jsonl`.
       seed: Of the initial values and of dropout; data has its own.
+      allowed: Findings of `fdlkit check` that are meant, as `CODE path`, each with the
+        reason; the trainer itself does not look at it.
     """
 
     model: Any
@@ -89,6 +92,7 @@ class Trainer:
     checkpoints: CheckpointPolicy = CheckpointPolicy()
     writers: Sequence[Writer] = ()
     seed: int = 0
+    allowed: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         counts = {
@@ -126,7 +130,39 @@ class Trainer:
             num_train_steps=self.num_train_steps,
             log_every=self.log_every,
             seed=self.seed,
+            shapes_on=self.shapes,
         )
+
+    def shapes(self, mesh: Any = None) -> Shapes:
+        """The shapes of the run's arrays, traced on no device, once for each mesh.
+
+        Args:
+          mesh: A mesh, which may be abstract, to trace on; None: without mesh and
+            rules, which need not fit then.
+
+        Raises:
+          UserError: See `trace_shapes`.
+        """
+        key = mesh.abstract_mesh if isinstance(mesh, jax.sharding.Mesh) else mesh
+        if key not in self._traced:
+            around = (
+                contextlib.nullcontext() if key is None else using(mesh, self.rules)
+            )
+            with around:
+                self._traced[key] = trace_shapes(
+                    as_model(self.model),
+                    self.optimizer,
+                    inputs=self.inputs,
+                    train_data=self.train_data,
+                    eval_data=self.eval_data,
+                    seed=self.seed,
+                )
+        return self._traced[key]
+
+    @functools.cached_property
+    def _traced(self) -> dict[Any, Shapes]:
+        """Shapes by the abstract mesh that they were traced on."""
+        return {}
 
     def init_state(self) -> TrainState:
         """The state before step 1, laid out over the mesh."""

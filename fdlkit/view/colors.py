@@ -45,6 +45,12 @@ DARK = (
 NO_GROUP = Tint("#eceff2", "#7d8590")
 NO_GROUP_DARK = Tint("#262c34", "#7d8590")
 
+# What was done to something: of text and lines, and behind a row.
+ADDED = Tint("#e3f6e6", "#1a6b33")
+REMOVED = Tint("#fde8e6", "#a32018")
+CHANGED = Tint("#fff1c9", "#7d4e00")
+MOVED = Tint("#e2eefc", "#0b5cad")
+
 TEXT = "#1f2328"
 QUIET = "#59636e"
 SMALL = "#3f4852"  # in the header of a box
@@ -52,6 +58,11 @@ EDGE = "#59636e"
 REFERENCE = "#6f42c1"
 OVERRIDE = "#9a3412"
 TAG = "#7d4e00"
+
+
+def change(mark: str) -> Tint:
+    """The colours of what was done to a row, a box or an edge."""
+    return {"added": ADDED, "removed": REMOVED, "changed": CHANGED}.get(mark, MOVED)
 
 
 def tint(group: int | None) -> Tint:

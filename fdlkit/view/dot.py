@@ -7,7 +7,7 @@ import html
 import graphviz
 
 from fdlkit.view import colors
-from fdlkit.view.scene import Box, Edge, Row, Scene
+from fdlkit.view.boxes import SIGNS, Box, Edge, Row, Scene
 
 # For what a viewer will set. Programs that draw know how wide its letters are without
 # having it, and the fonts that a viewer takes instead have no wider ones: texts fit.
@@ -40,15 +40,16 @@ def dot(scene: Scene, *, font: str = FONT) -> str:
     for index, box in enumerate(scene.boxes):
         drawing.node(f"n{index}", label=_label(scene, box), tooltip=_text(box.name))
     for edge in scene.edges:
-        _draw(drawing, scene, edge)
+        _draw(drawing, scene, edge, font)
     return drawing.source
 
 
-def _draw(drawing: graphviz.Digraph, scene: Scene, edge: Edge) -> None:
+def _draw(drawing: graphviz.Digraph, scene: Scene, edge: Edge, font: str) -> None:
     if edge.kind == "holds":
         is_shared = scene.boxes[edge.to_box].mark > 0
         width = {"penwidth": "1.9"} if is_shared else {}
-        drawing.edge(_right(edge.box, edge.row), _left(edge.to_box, None), **width)
+        ends = _right(edge.box, edge.row), _left(edge.to_box, None)
+        drawing.edge(*ends, **{**width, **_change(edge, font)})
         return
     # Sources stand to the left as a rule: a line to them leaves on that side.
     if scene.boxes[edge.to_box].level < scene.boxes[edge.box].level:
@@ -57,14 +58,25 @@ def _draw(drawing: graphviz.Digraph, scene: Scene, edge: Edge) -> None:
         ends = _left(edge.box, edge.row), _left(edge.to_box, edge.to_row)
     else:
         ends = _right(edge.box, edge.row), _left(edge.to_box, edge.to_row)
-    drawing.edge(
-        *ends,
-        style="dashed",
-        color=colors.REFERENCE,
-        arrowhead="vee",
-        constraint="false",
-        penwidth="0.9",
-    )
+    attributes = {
+        "style": "dashed",
+        "color": colors.REFERENCE,
+        "arrowhead": "vee",
+        "constraint": "false",
+        "penwidth": "0.9",
+    }
+    drawing.edge(*ends, **{**attributes, **_change(edge, font)})
+
+
+def _change(edge: Edge, font: str) -> dict[str, str]:
+    """How an edge looks that is only in one of two configs, or moved."""
+    if not edge.change:
+        return {}
+    color = colors.change(edge.change).line
+    if edge.change == "removed":
+        return {"color": color, "style": "dotted"}
+    label = {"label": f" {SIGNS[edge.change]} ", "fontcolor": color}
+    return {"color": color, **label, "fontname": font, "fontsize": "10"}
 
 
 def _left(box: int, row: int | None) -> str:
@@ -77,7 +89,11 @@ def _right(box: int, row: int | None) -> str:
 
 def _label(scene: Scene, box: Box) -> str:
     tint = colors.tint(box.group)
+    sign = SIGNS[box.change]
+    change = colors.change(box.change).line
     title = f"<B>{_text(box.title)}</B>"
+    if sign:
+        title = f'<FONT COLOR="{change}"><B>{_text(sign)}</B></FONT> {title}'
     if box.mark:
         title += f'  <FONT COLOR="{colors.SMALL}">&amp;{box.mark}</FONT>'
     group = "" if box.group is None else scene.groups[box.group].name
@@ -89,16 +105,20 @@ def _label(scene: Scene, box: Box) -> str:
         title += '<BR ALIGN="LEFT"/>' + size.format(
             colors.SMALL, _text(" · ".join(under))
         )
+    if box.was:
+        title += f'<BR ALIGN="LEFT"/>{_font(box.was, change)}'
     title += '<BR ALIGN="LEFT"/>'
     lines = [
         f'<TR><TD PORT="head" COLSPAN="2" ALIGN="LEFT" BALIGN="LEFT" '
         f'BGCOLOR="{tint.fill}" CELLPADDING="5">{title}</TD></TR>'
     ]
     lines += [_line(number, row) for number, row in enumerate(box.rows)]
-    border = 3 if box.mark else 1
+    border = 3 if box.mark else 2 if sign else 1
+    style = ' STYLE="dashed"' if box.change == "removed" else ""
     return (
         f'<<TABLE BORDER="{border}" CELLBORDER="0" CELLSPACING="0" CELLPADDING="3" '
-        f'COLOR="{tint.line}" BGCOLOR="white">{"".join(lines)}</TABLE>>'
+        f'COLOR="{change if sign else tint.line}" BGCOLOR="white"{style}>'
+        f"{''.join(lines)}</TABLE>>"
     )
 
 
@@ -114,10 +134,19 @@ def _line(number: int, row: Row) -> str:
         notes.append(_font("default" if row.kind == "default" else "not set"))
     color = colors.QUIET if is_quiet else colors.TEXT
     key = f'<FONT COLOR="{color}">{key}</FONT>'
+    back = ""
+    if row.change:
+        change = colors.change(row.change)
+        back = f' BGCOLOR="{change.fill}"'
+        sign = f'<FONT COLOR="{change.line}"><B>{_text(SIGNS[row.change])}</B></FONT>'
+        key = f"{sign} {key}"
+        if row.was:
+            value = f"{_font(row.was, colors.REMOVED.line)} → {value}"
+        notes += [_font(f"({'; '.join(row.notes)})")] if row.notes else []
     return (
-        f'<TR><TD PORT="k{number}" ALIGN="LEFT">{key}</TD>'
-        f'<TD PORT="r{number}" ALIGN="LEFT">{"  ".join(filter(None, [value, *notes]))}'
-        "</TD></TR>"
+        f'<TR><TD PORT="k{number}" ALIGN="LEFT"{back}>{key}</TD>'
+        f'<TD PORT="r{number}" ALIGN="LEFT"{back}>'
+        f"{'  '.join(filter(None, [value, *notes]))}</TD></TR>"
     )
 
 

@@ -14,12 +14,18 @@ import hashlib
 import html
 import json
 import string
+from collections.abc import Sequence
 from importlib import resources
 from typing import Any
 
+from fdlkit import printable
 from fdlkit.view import colors
+from fdlkit.view.boxes import Row, Scene
 from fdlkit.view.plain import shown
-from fdlkit.view.scene import Row, Scene
+from fdlkit.view.union import Section, Union
+
+# A page holds longer values than a drawing has room for.
+LIMIT = 400
 
 _MAX_TITLE = 200
 
@@ -40,12 +46,60 @@ def page(scene: Scene, title: str) -> str:
     """
     style = _asset("page.css") + _tints()
     script = _asset("layout.js") + _asset("page.js")
+    return _whole(title, style, script, _data(scene), "")
+
+
+def diff_page(
+    union: Union, title: str, effects: Sequence[tuple[str, str, str, str]] = ()
+) -> str:
+    """The text of a file with two configs as one, and a list of their differences.
+
+    Args:
+      union: What to show; `union(compared, whole=True, defaults=True)` for all of both.
+      title: What the page is called.
+      effects: What the changes do, a row each: of what, old, new, the difference.
+    """
+    style = _asset("page.css") + _tints() + _asset("changes.css")
+    script = _asset("layout.js") + _asset("changes.js") + _asset("page.js")
+    data = _data(union.scene)
+    data["sections"] = [_section(section) for section in union.sections]
+    if effects:
+        data["effects"] = list(effects)
+    return _whole(title, style, script, data, _asset("changes.html"))
+
+
+def _section(section: Section) -> dict[str, Any]:
+    entries = []
+    for entry in section.entries:
+        line = entry.line
+        told: dict[str, Any] = {
+            "sign": line.sign,
+            "style": line.style,
+            "parts": [(style, printable.clean(text)) for style, text in line.parts],
+            "box": entry.box,
+            "row": entry.row,
+        }
+        if line.notes:
+            told["notes"] = [printable.clean(note) for note in line.notes]
+        entries.append(told)
+    return {
+        "path": printable.clean(section.path),
+        "called": printable.clean(section.called),
+        "box": section.box,
+        "entries": entries,
+    }
+
+
+def _whole(
+    title: str, style: str, script: str, data: dict[str, Any], changes: str
+) -> str:
     return string.Template(_asset("page.html")).substitute(
         title=html.escape(shown(title, _MAX_TITLE)),
         policy=f"script-src '{_digest(script)}'; style-src '{_digest(style)}'",
         style=style,
         script=script,
-        scene=_embedded(_data(scene)),
+        changes=changes,
+        scene=_embedded(data),
     )
 
 
@@ -69,12 +123,17 @@ def _data(scene: Scene) -> dict[str, Any]:
             told["group"] = box.group
         if box.holder is not None:
             told["holder"] = box.holder
+        if box.change:
+            told["change"] = box.change
+        if box.was:
+            told["was"] = box.was
         boxes.append(told)
     return {
         "boxes": boxes,
         "groups": [group.name for group in scene.groups],
         "references": [
             (edge.box, edge.row, edge.to_box, edge.to_row)
+            + ((edge.change,) if edge.change else ())
             for edge in scene.edges
             if edge.kind == "reference"
         ],

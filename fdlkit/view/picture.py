@@ -50,10 +50,9 @@ def draw(text: str, *, kind: Literal["svg", "png"], program: str) -> bytes:
     # A screen's points are small; a picture of pixels is made for sharp screens.
     if kind == "png":
         command.append("-Gdpi=144")
+    data = text.encode("utf-8", "backslashreplace")  # half of a surrogate pair
     try:
-        done = subprocess.run(
-            command, check=False, input=text.encode(), capture_output=True
-        )
+        done = subprocess.run(command, check=False, input=data, capture_output=True)
     except OSError as error:
         raise RunFailedError(f"cannot run {program}: {error.strerror}") from error
     if done.returncode or not done.stdout:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fdlkit import printable
 from fdlkit.graph import texts
-from fdlkit.graph.model import Graph, Leaf, Link, Origin, Value
+from fdlkit.graph.model import Argument, Graph, Leaf, Link, Origin, Value
 
 # A container of more elements than this, all levels counted, is told by its size.
 _MAX_ELEMENTS = 64
@@ -21,6 +21,14 @@ def flag(origin: Origin | None) -> str:
     if origin is None or origin.cause is None:
         return ""
     return printable.clean(origin.cause.flag)
+
+
+def set_by(graph: Graph, argument: Argument | None) -> str:
+    """The flag by which an override set an argument, or what its node calls."""
+    if argument is None:
+        return ""
+    node = graph.node(argument.value)
+    return flag(argument.origin) or flag(node.swapped if node is not None else None)
 
 
 class Texts:
@@ -45,19 +53,12 @@ class Texts:
         held = leaf.value
         if isinstance(held, str | bytes) and len(held) > self._limit:
             return repr(held[: self._limit + 1])
-        try:
-            return texts.leaf(leaf)
-        except ValueError:  # Python writes out no int of many thousand digits
-            assert isinstance(held, int)
-            return f"int of {held.bit_length()} bits"
+        return texts.leaf(leaf)
 
     def _container(self, value: Link) -> str:
         node = self._graph.nodes[value.node]
         if self._sizes[value.node] <= _MAX_ELEMENTS:
-            try:
-                return texts.brief(self._graph, value)
-            except ValueError:  # as above
-                pass
+            return texts.brief(self._graph, value)
         return f"{node.kind.replace('_', ' ')} of {len(node.arguments)}"
 
 

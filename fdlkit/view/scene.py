@@ -1,159 +1,29 @@
-"""A config as a drawing, before anyone has drawn it: boxes, rows, edges, groups.
-
-Every renderer (`dot`, `mermaid`, `html`) draws the same `Scene`. A box is a node, or a
-container that is shared; any other container is unfolded into rows of the box that
-holds it. What is shared is one box with several edges to it.
-"""
+"""Painting a graph: which nodes are boxes, what their rows say, where edges lead."""
 
 from __future__ import annotations
 
 import collections
 import dataclasses
 import os
-from typing import Literal
+from collections.abc import Collection, Mapping
 
 from fdlkit import printable
 from fdlkit.graph import origins, paths, texts
 from fdlkit.graph.faults import BrokenReferenceError, Found
 from fdlkit.graph.model import UNKNOWN, Argument, Graph, Link, Node, Origin, Value
+from fdlkit.graph.mutated_defaults import written_as
 from fdlkit.graph.paths import Path, PathKey
 from fdlkit.graph.places import Places
 from fdlkit.graph.references import spell
 from fdlkit.graph.resolve import Resolver
-from fdlkit.view.plain import Texts, flag, shown
-
-RowKind = Literal["value", "node", "container", "reference", "default", "unset"]
-EdgeKind = Literal["holds", "reference"]
+from fdlkit.view.boxes import Box, Edge, Group, Row, Scene
+from fdlkit.view.plain import Texts, set_by, shown
 
 # A container that is nested deeper in containers than this is a box of its own.
 _MAX_UNFOLDED = 3
 
 # Boxes are grouped by this many parts of their module's name: `fdlkit.nn`, `optax`.
 _GROUP_PARTS = 2
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Row:
-    """One line of a box: an argument, or an element of a container in it.
-
-    Attributes:
-      key: `hidden`, `[0]`, `['loss']`.
-      suffix: How a path goes on from the box's own: `.metrics['loss']`.
-      level: 0 for an argument, one more for what is in a container.
-      kind: What it is.
-      node: The node of the graph that stands here: the box's, the container's, the
-        reference's. None for a leaf and for what is not set.
-      text: The value, the reference, or the name of the node that it leads to.
-      result: What a reference comes to; `?` if it is broken.
-      annotation: The parameter's type; empty if there is none.
-      tags: Short names of the tags.
-      set_by: The flag that set the value (`--fdl_set`); empty if none did.
-      origin: Where the value was written; empty if that is not known.
-      box: The box that it leads to, by its place in `Scene.boxes`.
-      mark: The number of the shared box that it leads to, 0 if it is not shared.
-      is_cut: Whether the depth limit hides the node that is here.
-      folded: How many boxes the depth limit hides behind this row, those counted that
-        are reached by it first.
-    """
-
-    key: str
-    suffix: str
-    level: int
-    kind: RowKind
-    node: int | None = None
-    text: str = ""
-    result: str = ""
-    annotation: str = ""
-    tags: tuple[str, ...] = ()
-    set_by: str = ""
-    origin: str = ""
-    box: int | None = None
-    mark: int = 0
-    is_cut: bool = False
-    folded: int = 0
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Box:
-    """A node, or a container that is shared.
-
-    Attributes:
-      node: Its number in the graph.
-      title: What it calls, for short: `Transformer`, `partial adamw`, `list`.
-      name: The same in full: `fdlkit.nn.transformer.Transformer`.
-      group: Its group's place in `Scene.groups`; None for a container.
-      mark: Its number among what is shared, 0 if it is not shared.
-      places: In how many places it stands.
-      level: How many boxes are above it on the shortest way.
-      holder: Box and row that lead to it first; None for the root.
-      rows: Its lines.
-    """
-
-    node: int
-    title: str
-    name: str
-    group: int | None
-    mark: int
-    places: int
-    level: int
-    holder: tuple[int, int] | None
-    rows: tuple[Row, ...]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Edge:
-    """A line from a row.
-
-    Attributes:
-      kind: `holds`: to the box that stands there. `reference`: to the row that decides
-        the value.
-      box: The box that it starts from.
-      row: The row of that box.
-      to_box: The box that it leads to.
-      to_row: For a reference the row of that box, None for the box itself.
-    """
-
-    kind: EdgeKind
-    box: int
-    row: int
-    to_box: int
-    to_row: int | None = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Group:
-    """Boxes whose callables come from one package.
-
-    Attributes:
-      name: `fdlkit.nn`, `optax`.
-      boxes: The boxes, in order.
-    """
-
-    name: str
-    boxes: tuple[int, ...]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Scene:
-    """A whole drawing.
-
-    Attributes:
-      boxes: In the order of a reader; the root first.
-      edges: All edges, by the row that they start from.
-      groups: In the order in which they are met.
-    """
-
-    boxes: tuple[Box, ...]
-    edges: tuple[Edge, ...]
-    groups: tuple[Group, ...]
-
-    def path(self, box: int) -> str:
-        """The first path to a box."""
-        suffixes = []
-        while (holder := self.boxes[box].holder) is not None:
-            box, row = holder
-            suffixes.append(self.boxes[box].rows[row].suffix)
-        return "".join(reversed(suffixes)).removeprefix(".") or paths.ROOT
 
 
 def scene(
@@ -168,17 +38,61 @@ def scene(
         those that a reference follows, always are.
       limit: The longest value; what is longer is cut.
     """
-    return _Painter(graph, depth, defaults, limit).scene()
+    return _Painter(graph, Wanted(depth, defaults), limit).scene()
 
 
 # A position in the graph: a node and a key in it.
-_Position = tuple[int | None, PathKey | None]
+Position = tuple[int | None, PathKey | None]
+
+# A place in a scene: a box and a row of it.
+Place = tuple[int, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """How much of a graph is painted.
+
+    Attributes:
+      depth: How many levels of boxes below the root; None for all.
+      defaults: Whether to list arguments that are not set.
+      unfolded: Containers that get a row for each element, whatever is in them.
+      only: The nodes that may be boxes; None for all.
+    """
+
+    depth: int | None = None
+    defaults: bool = False
+    unfolded: Collection[int] = ()
+    only: Collection[int] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Painting:
+    """A scene, and where in it the parts of the graph are.
+
+    Attributes:
+      scene: The scene.
+      rows: Where each argument and each element is that has a row.
+      shown: Where each container is that is a row.
+      boxes: Where each node is that is a box.
+    """
+
+    scene: Scene
+    rows: Mapping[Position, Place]
+    shown: Mapping[int, Place]
+    boxes: Mapping[int, int]
+
+
+def paint(graph: Graph, wanted: Wanted, limit: int) -> Painting:
+    """The drawing of a graph or of a part of it, with an index."""
+    painter = _Painter(graph, wanted, limit)
+    whole = painter.scene()
+    return Painting(whole, painter.rows_at, painter.shown_at, painter.boxes_at)
 
 
 class _Painter:
-    def __init__(self, graph: Graph, depth: int | None, defaults: bool, limit: int):
+    def __init__(self, graph: Graph, wanted: Wanted, limit: int):
         self._graph = graph
-        self._defaults = defaults
+        self._wanted = wanted
         self._limit = limit
         self._texts = Texts(graph, limit)
         self._resolver = Resolver(graph)
@@ -188,28 +102,31 @@ class _Painter:
         self._is_plain = self._find_plain()
         self._boxed = self._find_boxed()
         levels = self._find_levels()
+        depth, only = wanted.depth, wanted.only
         visible = [
             n for n in self._places.order
-            if n in levels and (depth is None or levels[n] <= depth)
+            if n in levels
+            and (depth is None or levels[n] <= depth)
+            and (only is None or n in only)
         ]  # fmt: skip
         self._levels = levels
-        self._indices = {number: index for index, number in enumerate(visible)}
+        self.boxes_at = {number: index for index, number in enumerate(visible)}
         self._sources = self._find_sources()
-        self._wanted = {
+        self._followed = {
             (end.holder, end.key) for ends in self._sources.values() for end in ends
         }
         self._folded = self._count_folded()
         # Where each row is, by the position in the graph and by the node in it.
-        self._at: dict[_Position, tuple[int, int]] = {}
-        self._shown_at: dict[int, tuple[int, int]] = {}
+        self.rows_at: dict[Position, tuple[int, int]] = {}
+        self.shown_at: dict[int, tuple[int, int]] = {}
         self._origins: dict[Origin, str] = {}  # texts of files, line left out
 
     def scene(self) -> Scene:
-        rows = [self._rows(n, index) for n, index in self._indices.items()]
-        holders = _find_holders(rows)
+        rows = [self._rows(n, index) for n, index in self.boxes_at.items()]
+        holders = find_holders(rows)
         groups: dict[str, list[int]] = {}
         boxes = []
-        for number, index in self._indices.items():
+        for number, index in self.boxes_at.items():
             name = self._group_name(self._graph.nodes[number])
             if name:
                 groups.setdefault(name, []).append(index)
@@ -226,9 +143,9 @@ class _Painter:
 
     # What is drawn as what.
 
-    def _find_first(self) -> dict[int, _Position]:
+    def _find_first(self) -> dict[int, Position]:
         """Where a reader who goes down into everything meets each node first."""
-        first: dict[int, _Position] = {}
+        first: dict[int, Position] = {}
         if not isinstance(self._graph.root, Link):
             return first
         todo: list[tuple[int | None, PathKey | None, int]]
@@ -257,6 +174,7 @@ class _Painter:
         for number, node in enumerate(self._graph.nodes):  # what is below comes first
             is_plain = not node.is_buildable and node.kind != "custom"
             is_plain = is_plain and not self._is_shared(number)
+            is_plain = is_plain and number not in self._wanted.unfolded
             for argument in node.arguments if is_plain else ():
                 value = argument.value
                 is_plain = is_plain and (
@@ -314,20 +232,20 @@ class _Painter:
             and not self._is_plain[number]
         )
 
-    def _count_folded(self) -> dict[_Position, int]:
+    def _count_folded(self) -> dict[Position, int]:
         """For each row behind which something is hidden, how many boxes are."""
-        counts: dict[_Position, int] = {}
-        entries: dict[int, _Position] = {}  # of what is hidden, the row in front of it
+        counts: dict[Position, int] = {}
+        entries: dict[int, Position] = {}  # of what is hidden, the row in front of it
         for number in self._places.order:  # a holder comes before what it holds first
             around, key = self._first[number]
             if around is None:
                 continue
             if around in entries:
                 entries[number] = entries[around]
-            elif number in self._boxed and number not in self._indices:
+            elif number in self._boxed and number not in self.boxes_at:
                 entries[number] = around, key
             # What is visible after all has its rows elsewhere.
-            if number in self._indices:
+            if number in self.boxes_at:
                 entries.pop(number, None)
             elif number in self._boxed:
                 counts[entries[number]] = counts.get(entries[number], 0) + 1
@@ -364,10 +282,7 @@ class _Painter:
             return shown(self._title(self._graph.nodes[value.node]), self._limit)
         if isinstance(value, str | bytes):
             value = value[: self._limit + 1]
-        try:
-            return shown(" ".join(repr(value).split()), self._limit)
-        except ValueError:  # Python writes out no int of many thousand digits
-            return f"int of {value.bit_length()} bits"
+        return shown(texts.of_live(value), self._limit)
 
     # Boxes and rows.
 
@@ -406,9 +321,9 @@ class _Painter:
                 continue
             path: Path = (*above, argument.key)
             row = self._row(holder, path, argument)
-            self._at[holder, argument.key] = index, len(rows)
+            self.rows_at[holder, argument.key] = index, len(rows)
             if row.node is not None and row.kind != "node":
-                self._shown_at.setdefault(row.node, (index, len(rows)))
+                self.shown_at.setdefault(row.node, (index, len(rows)))
             rows.append(row)
             if row.kind == "container" and row.node is not None:
                 below = self._graph.nodes[row.node].arguments
@@ -417,11 +332,11 @@ class _Painter:
 
     def _is_listed(self, holder: int, argument: Argument) -> bool:
         return (
-            self._defaults
+            self._wanted.defaults
             or argument.value is not None
             or argument.required
             or bool(argument.tags)
-            or (holder, argument.key) in self._wanted
+            or (holder, argument.key) in self._followed
         )
 
     def _row(self, holder: int, path: Path, argument: Argument) -> Row:
@@ -433,12 +348,12 @@ class _Painter:
             kind="value",
             annotation=shown(argument.annotation, self._limit),
             tags=tuple(shown(tag.short, self._limit) for tag in argument.tags),
-            set_by=flag(argument.origin),
+            set_by=set_by(self._graph, argument),
             origin=self._origin(argument),
         )
         value = argument.value
         if value is None:
-            return self._unset(row, argument)
+            return self._unset(row, self._graph.nodes[holder], argument)
         if not isinstance(value, Link):
             return dataclasses.replace(row, text=self._texts.value(value))
         number = value.node
@@ -456,9 +371,9 @@ class _Painter:
                 row,
                 kind="node",
                 text=shown(self._title(node), self._limit),
-                box=self._indices.get(number),
+                box=self.boxes_at.get(number),
                 mark=self._marks.get(number, 0),
-                is_cut=number not in self._indices,
+                is_cut=number not in self.boxes_at,
                 folded=self._folded.get((holder, argument.key), 0),
             )
         if self._is_plain[number]:
@@ -479,9 +394,9 @@ class _Painter:
         place, line = self._origins[at], argument.origin.line
         return f"{place}:{line}" if line else place
 
-    def _unset(self, row: Row, argument: Argument) -> Row:
+    def _unset(self, row: Row, holder: Node, argument: Argument) -> Row:
         if argument.default is not None:
-            text = self._default(argument.default)
+            text = self._default(argument.default) + written_as(holder, argument)
         elif argument.factory is not None:
             text = shown(f"{argument.factory.short}()", self._limit)
         else:
@@ -534,11 +449,11 @@ class _Painter:
         """Box and row of a position; None if it is not drawn."""
         if end.holder is None:
             return 0, None
-        at = self._at.get((end.holder, end.key))
-        return at or self._shown_at.get(end.holder)
+        at = self.rows_at.get((end.holder, end.key))
+        return at or self.shown_at.get(end.holder)
 
 
-def _find_holders(rows: list[list[Row]]) -> list[tuple[int, int] | None]:
+def find_holders(rows: list[list[Row]]) -> list[tuple[int, int] | None]:
     """For each box the row at which a reader of the drawing meets it first."""
     holders: list[tuple[int, int] | None] = [None] * len(rows)
     seen: set[int] = set()

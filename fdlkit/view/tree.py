@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from fdlkit import printable
-from fdlkit.graph import built, origins, paths, reprs, texts
+from fdlkit.graph import built, origins, paths, texts
 from fdlkit.graph.faults import BrokenReferenceError
 from fdlkit.graph.model import (
     UNKNOWN,
@@ -18,9 +18,10 @@ from fdlkit.graph.model import (
     Node,
     Value,
 )
+from fdlkit.graph.mutated_defaults import written_as
 from fdlkit.graph.places import Places
 from fdlkit.graph.resolve import Resolver
-from fdlkit.view.plain import flag
+from fdlkit.view.plain import set_by
 
 Kind = Literal["node", "leaf", "default", "unset", "reference", "repeat", "built"]
 
@@ -196,7 +197,8 @@ class _Tree:
         kind: Kind
         if value is None:
             assert argument is not None
-            kind, text = self._unset(argument)
+            assert item.holder is not None
+            kind, text = self._unset(self._graph.nodes[item.holder], argument)
         elif isinstance(value, Leaf):
             kind, text = "leaf", texts.leaf(value)
             if built.what(self._graph, value) is not None:
@@ -230,19 +232,21 @@ class _Tree:
             kind=kind,
             is_cut=is_cut,
             origin=self._origin(argument, value),
-            set_by=flag(argument.origin) if argument else "",
+            set_by=set_by(self._graph, argument),
         )
         return row, expanded
 
     def _origin(self, argument: Argument | None, value: Value | None) -> str:
         origin = None if argument is None else argument.origin
-        if origin is None and (node := self._graph.node(value)) is not None:
-            origin = node.origin
+        if (node := self._graph.node(value)) is not None:
+            is_swapped = node.swapped is not None and node.swapped.cause is not None
+            origin = node.swapped if is_swapped else origin or node.origin
         return "" if value is None or origin is None else origins.short(origin)
 
-    def _unset(self, argument: Argument) -> tuple[Kind, str]:
+    def _unset(self, holder: Node, argument: Argument) -> tuple[Kind, str]:
         if argument.default is not None:
-            return "default", texts.default(self._graph, argument.default)
+            text = texts.default(self._graph, argument.default)
+            return "default", text + written_as(holder, argument)
         if argument.factory is not None:
             return "default", f"{argument.factory.short}()"
         return "unset", ""
@@ -298,7 +302,7 @@ class _Tree:
             node = self._graph.nodes[value.node]
             mark = self._marks.get(value.node)
             return self._name(node) + (f" *{mark}" if mark else "")
-        return reprs.text(value)
+        return texts.of_live(value)
 
 
 # A piece of a line: a style, and a text.
@@ -370,21 +374,23 @@ def _origin_column(rows: list[Row], told: list[str], width: int | None) -> int:
 
 
 def _fitted(pieces: list[_Piece], width: int) -> list[_Piece]:
-    """Leaves the type out of a line that is too long, then cuts its longest piece."""
+    """Leaves the type out of a line that is too long, then cuts its longest pieces."""
     if _length(pieces) > width:
         pieces = [piece for piece in pieces if not piece[1].startswith(": ")]
-    excess = _length(pieces) - width
-    if excess <= 0 or not pieces:
-        return pieces
-    longest = max(range(len(pieces)), key=lambda n: len(pieces[n][1]))
-    style, text = pieces[longest]
-    kept = max(len(text) - excess - 1, 1)
-    cut = (style, f"{text[:kept]}…") if kept + 1 < len(text) else (style, text)
-    return [*pieces[:longest], cut, *pieces[longest + 1 :]]
+    for _ in pieces:
+        excess = _length(pieces) - width
+        if excess <= 0:
+            break
+        sizes = [printable.columns(text) for _, text in pieces]
+        longest = max(range(len(pieces)), key=sizes.__getitem__)
+        style, text = pieces[longest]
+        cut = printable.cut_columns(text, max(sizes[longest] - excess, 2))
+        pieces = [*pieces[:longest], (style, cut), *pieces[longest + 1 :]]
+    return pieces
 
 
 def _length(pieces: list[_Piece]) -> int:
-    return sum(len(text) for _, text in pieces)
+    return sum(printable.columns(text) for _, text in pieces)
 
 
 def _key(argument: Argument) -> str:

@@ -11,7 +11,7 @@ SHOP = '''
 from __future__ import annotations
 import dataclasses, enum
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 import fiddle as fdl
 from fiddle.experimental import auto_config
 from fdlkit import ref
@@ -27,6 +27,10 @@ class Kind(enum.Enum):
 class Part:
     width: int = 1
     note: Any = None
+
+class Point(NamedTuple):
+    x: int
+    y: int = 0
 
 @dataclasses.dataclass(frozen=True)
 class Tag2:
@@ -59,6 +63,7 @@ class Shop:
     built: Any = None
     nothing: Any = None
     parts: list[Part] = dataclasses.field(default_factory=list)
+    point: Point = Point(1)
     must: int = dataclasses.field(kw_only=True)
 
 built = Part()
@@ -131,6 +136,10 @@ def named(cfg, name): cfg.name = name
 def raising(cfg):
     cfg.no_such_thing = 1
 
+def leaving(cfg): raise SystemExit(0)
+
+async def awaited(cfg): cfg.part.width = 3
+
 def refusing(cfg):
     from fdlkit.errors import UserError
     raise UserError("not today", "  come back tomorrow")
@@ -147,6 +156,8 @@ def number() -> fdl.Config[Part]:
 
 def needs(size) -> fdl.Config[Part]:
     return fdl.Config(Part, width=size)
+
+def yielding(): yield base()
 
 @auto_config.auto_config
 def automatic():
@@ -202,6 +213,17 @@ def hidden():
 def kept():
     return fdl.Config(lambda: 1)
 
+def uses(inner=fdl.Config(Layer, 8)): return inner
+
+def default():
+    return fdl.Config(uses)
+
+@dataclasses.dataclass(frozen=True)
+class Made:
+    inner: Any = dataclasses.field(default_factory=lambda: fdl.Config(Layer, 8))
+
+def factory():
+    return fdl.Config(Made)
 class Elsewhere:
     "Is another thing in every program."
     def __init__(self):
@@ -291,11 +313,26 @@ FILES: dict[str, str | bytes] = {
     "sgd.json": """{"schema": "fdlkit.config/1", "root": {"node": 0}, "nodes": [
 {"kind": "config", "callable": "optax:sgd", "arguments": {"learning_rate": 1}}]}
 """,
+    "outgrown.json": """{"schema": "fdlkit.config/1", "root": {"node": 1}, "nodes": [
+{"kind": "config", "callable": "optax:sgd", "arguments": {"learning_rat": 1}},
+{"kind": "config", "callable": "optax:chain", "positional": [[0, {"node": 0}]],
+ "arguments": {"name": {"value": "decimal:Decimal", "positional": ["x"]}}}]}
+""",
+    "link.json": """{"schema": "fdlkit.config/1", "root": {"node": 1}, "nodes": [
+{"kind": "config", "callable": "optax:sgd",
+ "arguments": {"learning_rate": {"node": 9}}},
+{"kind": "list", "elements": [{"node": 0}]}]}
+""",
+    "fiddle.json": """{"root": {"type": "ref", "key": "dict_1"}, "objects": {"dict_1":
+{"type": {"type": "pyref", "module": "fiddle._src.config", "name": "Config"},
+"items": [], "metadata": null}}, "refcounts": {}, "version": "0.0.1"}
+""",
     "deep.json": "[" * 200_000,
     "big.json": f'{{"schema": {"9" * 5000}}}',
     "binary.flags": b"\xff\xfe",
     "good.flags": "--fdl_set=part.width=7\n",
     "bad.flags": "--fdl_sett=part.width=7\n",
+    "blank.flags": "--fdl_set steps=7\n",
     "runs/empty/notes": "",
 }
 
@@ -336,6 +373,10 @@ SESSIONS: dict[str, list[str]] = {
         "a[1 2]=3",
         "**=1",
         "~part.width=3",
+        "~table.beta",
+        "~point.x",
+        "table.beta.x=1",
+        "rate-=1",
         "~",
         "",
     ],
@@ -344,6 +385,7 @@ SESSIONS: dict[str, list[str]] = {
         "part.width=1.5",
         "part.width=inf",
         "part.width=0x" + "f" * 6000,
+        "part.width=1e5000",
         "rate=abc",
         "phase=abc",
         "raw=abc",
@@ -362,6 +404,7 @@ SESSIONS: dict[str, list[str]] = {
         "names=[1]",
         "table=[1]",
         "table={**a}",
+        "table={a:1,'a':2}",
         "unhashable={[]:1}",
         "nothing=none",
         "nothing=[a]",
@@ -389,6 +432,7 @@ SESSIONS: dict[str, list[str]] = {
         "part=Part(3)",
         "part=Part(*a)",
         "part=Part(**a)",
+        "part=Part(width=1,width=2)",
         "part=Part(",
         "part=Part(1)(2)",
         "part=3 + 4",
@@ -402,7 +446,6 @@ SESSIONS: dict[str, list[str]] = {
         "nothing=shop:Part()",
         "act=gleu",
         "act=gelu()",
-        "chain=Part",
         "chain[0]=Tag2(y=x)",
         "nothing=fdlkit.nn.embed:Embed(",
     ],
@@ -410,6 +453,8 @@ SESSIONS: dict[str, list[str]] = {
         "must+=5",
         f"-- --fdl_set=must={'9' * 3000} --fdl_set=must*={'9' * 3000}",
         "fast*=x",
+        "mode+=train",
+        f"-- --fdl_set=either={'9' * 400} --fdl_set=either*=1.5",
         "kind+=NEW",
         "part+=Part",
         "names*=[1]",
@@ -424,6 +469,7 @@ SESSIONS: dict[str, list[str]] = {
         "double+=4",
         "follower=Part",
         "part=Tag2",
+        "chain=Part",
         "-- --fdl_tag=Width=9",
         "-- --fdl_fiddler=small(width=4)",
     ],
@@ -444,6 +490,10 @@ SESSIONS: dict[str, list[str]] = {
         "-- --fdl_fiddler=named",
         "-- --fdl_fiddler=TEXT",
         "-- --fdl_fiddler=raising",
+        "-- --fdl_fiddler=leaving",
+        "-- --fdl_fiddler=awaited",
+        "-- --fdl_fiddler=raises:base",
+        "-- --fdl_fiddler=small(width=1,width=2)",
         "-- --fdl_fiddler=refusing",
         "-- --fdl_fiddler=returning",
         "-- --fdl_fiddler=opened(anything=[x])",
@@ -498,6 +548,9 @@ SESSIONS: dict[str, list[str]] = {
         "show 'shop.py:needs(siez=1)'",
         "show 'shop.py:needs(1)'",
         "show shop.py:waiting",
+        "show shop.py:yielding",
+        "show shop.py:Part",
+        "show shop.py:small",
         "show cells.ipynb:base",
         "show 'shop:needs(siez=1)'",
     ],
@@ -507,6 +560,10 @@ SESSIONS: dict[str, list[str]] = {
         "show names.json --fdl_set=a=1",
         "show typo.json --fdl_set=a=1",
         "show field.json --fdl_set=a=1",
+        "show outgrown.json",
+        "show outgrown.json --fdl_set=a=1",
+        "show link.json",
+        "show fiddle.json",
         "show plain.json --fdl_set=a=1",
         "show deep.json",
         "show big.json",
@@ -527,6 +584,8 @@ SESSIONS: dict[str, list[str]] = {
         "train shop.py:climbing --workdir=w --fdl_set=must=1",
         "train shop.py:ambiguous --workdir=w",
         "train trouble.py:hidden --workdir=w",
+        "train trouble.py:default --workdir=w",
+        "train trouble.py:factory --workdir=w",
         "show shop.py:spelt",
         "show shop.py:bracket",
         "show shop.py:blank",
@@ -545,8 +604,12 @@ SESSIONS: dict[str, list[str]] = {
         f"show lm.py:T --out={'x' * 5000}",
         "show lm.py:T --out=no/such/folder/x",
         "show lm.py:T --out=runs",
+        "show lm.py:T --out=",
+        "show lm.py:T --out=notes.txt/x",
+        "diff lm.py:T lm.py:T --a.fdl_set=steps=x",
         "completion",
         "completion tcsh",
+        "completion bash --fish",
         "__complete bash",
         "diff lm.py:T",
         "diff lm.py:T lm.py:T lm.py:T",
@@ -555,8 +618,33 @@ SESSIONS: dict[str, list[str]] = {
         "show lm.py:T --format=json --depth=1",
         "show lm.py --format=svg",
         "show lm.py:T --grep='a[b'",
+        "golden",
+        "golden lm.py:T --fdl_set=steps=3",
+        "golden lm.py:T --dir=no/such",
+        "golden lm.py:T --steps=3",
+        "golden lm.py lm.py:nothing --update",
+        f"golden 'shop.py:needs(size=1{'0' * 300})'",
         "show lm.py --where",
         "show lm.py:T --where --format=json",
+        "show lm.py --card",
+        "show lm.py:T --card --format=html",
+        "show lm.py:T --card --where",
+        "show lm.py:T --card",
+        "show lm.py:T --card --mesh=data",
+        "show lm.py:T --mesh=data=2",
+    ],
+    "check/refused": [
+        "check",
+        "check lm.py:T --mesh=dta=2",
+        "check lm.py:T --mesh=data",
+        "check lm.py:T --mesh=data=2,data=3",
+        "check lm.py:T --mesh=data=0",
+        "check lm.py:T --mesh=data=-2",
+        "check lm.py:T --topology=v4",
+        "check lm.py:T --topology=v4p:8",
+        "check lm.py:T --topology=v4:0x4",
+        "check --explain=CF999",
+        "check lm.py",
     ],
     "cli/codegen": [
         "codegen lm.py:T",
@@ -601,10 +689,13 @@ SESSIONS: dict[str, list[str]] = {
         "show lm.py:T --steps 3",
         "show lm.py:T --depth=x",
         "show lm.py:T --depth=-1",
+        "show lm.py:T --where=maybe",
         "show lm.py:T --out",
         "show lm.py:T --nocolor=x",
         "show lm.py:T --undefok=steps --steps=3",
         "show lm.py:T --flagfile",
+        "show lm.py:T --flagfile=",
+        "show lm.py:T --flagfile=blank.flags",
         "show lm.py:T --flagfile=nowhere.flags",
         "show lm.py:T --flagfile=bad.flags",
         "show lm.py:T --flagfile=runs",

@@ -155,7 +155,7 @@ def test_lines_fit_the_width(file, capsys, monkeypatch):
         (["diff"], "takes two targets, A and B, and was given none"),
         (["diff", "a.json"], "and was given 1"),
         (["diff", "a", "b", "c"], "and was given 3"),
-        (["diff", "a.json", "b.json", "--format=svg"], "it is one of text, json"),
+        (["diff", "a.json", "b.json", "--format=tree"], "it is one of text, json"),
         (["diff", "a.json", "b.json"], "a.json"),
     ],
 )
@@ -164,6 +164,51 @@ def test_what_cannot_be_compared_is_refused(argv, said, capsys, tmp_path, monkey
     assert main(argv) == 2
     out, err = capsys.readouterr()
     assert out == "" and said in err
+
+
+@pytest.mark.parametrize(
+    ("kind", "begins", "holds"),
+    [
+        ("html", "<!DOCTYPE html>", '"was":"64"'),
+        ("dot", "digraph {", "64</FONT> → "),
+        ("mermaid", "%%{init: ", "~ hidden = 64 → 128"),
+        ("svg", "<?xml", "64"),
+    ],
+)
+def test_both_can_be_one_drawing(kind, begins, holds, file, tmp_path, capsys):
+    out = tmp_path / "out"
+    argv = ["diff", f"{file}:base", f"{file}:other", f"--format={kind}"]
+    assert main([*argv, f"--out={out}"]) == 1
+    assert capsys.readouterr() == ("", "")
+    text = out.read_text()
+    assert text.startswith(begins) and holds in text
+    assert main([*argv, "--exit_zero"]) == 0
+    assert capsys.readouterr().out == text
+    same = ["diff", f"{file}:base", f"{file}:base", f"--format={kind}"]
+    assert main(same) == 0
+    assert capsys.readouterr().out.startswith(begins)
+
+
+def test_a_png_of_a_difference_is_nothing_for_a_terminal(
+    file, tmp_path, capsys, monkeypatch
+):
+    argv = ["diff", f"{file}:base", f"{file}:other", "--format=png"]
+    out = tmp_path / "x.png"
+    assert main([*argv, f"--out={out}"]) == 1
+    assert out.read_bytes().startswith(b"\x89PNG")
+    capsys.readouterr()
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    assert main(argv) == 2
+    err = capsys.readouterr().err
+    assert "a png is nothing for a terminal" in err
+    assert f"fdlkit diff {file}:base {file}:other --format=png --out=FILE.png" in err
+
+
+def test_json_is_drawn_by_its_names_alone(kept, capsys):
+    one, two = kept
+    assert main(["diff", str(one), str(two), "--format=dot"]) == 1
+    out, err = capsys.readouterr()
+    assert out.startswith("digraph {") and not err
 
 
 def test_effects_of_two_experiments_are_told(capsys, monkeypatch):

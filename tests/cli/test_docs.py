@@ -12,7 +12,8 @@ from fdlkit.cli import main as cli
 
 ROOT = pathlib.Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```\n(.*?)```", TEXT, re.DOTALL)
+FENCED = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+BLOCKS = [block for language, block in FENCED if not language]
 SESSIONS = [block for block in BLOCKS if block.startswith("$ fdlkit")]
 
 
@@ -43,7 +44,7 @@ def test_the_docs_have_such_sessions():
 
 
 def test_the_verbs_of_this_version_are_all_listed_and_no_others():
-    first, later = [block for block in BLOCKS if block.startswith("fdlkit show")][:2]
+    first, later = [block for block in BLOCKS if block.startswith("fdlkit ")][:2]
     verbs = {verb.name for verb in cli.VERBS}
     assert set(re.findall(r"^fdlkit ([a-z]+)", first, re.M)) == verbs
     coming = set(re.findall(r"^fdlkit ([a-z]+) +(?![ …])", later, re.M))

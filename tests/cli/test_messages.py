@@ -25,6 +25,8 @@ ROOMS = ("graph", "overrides", "serialize", "targets", "view", "cli")
 # Where no command line leads, and which test sees what is said there instead.
 SEEN_ELSEWHERE = {
     "cli.main:_version": "where fdlkit is not installed, only there",
+    "cli.golden:_refuse_two_in_one_place": "tests/cli/test_golden.py",
+    "cli.main:_refuse_a_lost_place": "tests/cli/test_streams.py, where it is gone",
     "cli.codegen:only_experiment": "tests/cli/test_codegen.py, where there is none",
     "cli.show:run": "tests/cli/test_show.py, on a terminal",
     "graph.faults:Faults.at_root": "tests/graph/test_scale.py, of a root that refers",
@@ -37,6 +39,7 @@ SEEN_ELSEWHERE = {
     "targets.listing:parse_source": "of what one Python calls no syntax error",
     "targets.listing:read_source": "of a file that may not be read; root may",
     "targets.loading:load_target": "a guard: such a text is no target before",
+    "targets.modules:existing": "tests/targets/test_files.py, of pipes and links",
 }
 
 

@@ -177,6 +177,22 @@ def test_a_picture_of_many_boxes_is_announced(file, tmp_path, monkeypatch, capsy
     assert capsys.readouterr().err == ""
 
 
+def test_a_drawing_that_mermaid_itself_would_refuse_is_announced(file, capsys):
+    with file.open("a") as more:
+        more.write("def many():\n    return fdl.Config(dict, all=[base()] + [")
+        more.write("fdl.Config(Model, hidden=n) for n in range(800)])\n")
+    assert main(["show", f"{file}:many", "--format=mermaid"]) == 0
+    out, err = capsys.readouterr()
+    assert err.splitlines() == [
+        f"note: this text has {len(out):,} characters, and Mermaid draws 50,000 unless "
+        "its page sets maxTextSize; --depth=N draws less",
+        "note: this drawing has 802 edges, and Mermaid draws 500 unless its page sets "
+        "maxEdges; --depth=N draws less",
+    ]
+    assert main(["show", f"{file}:many", "--format=mermaid", "--depth=0"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_grep_keeps_hits_and_the_way_to_them(file, capsys):
     assert main(["show", f"{file}:base", "--grep=inner.hidden"]) == 0
     assert capsys.readouterr().out == (

@@ -140,3 +140,97 @@ def test_half_a_surrogate_in_json_is_shown_as_its_escape(tmp_path, capsys):
     assert r"\ud800" in capsys.readouterr().out
     assert cli.main(["show", str(path), "--format=json", f"--out={out}"]) == 0
     assert json.loads(out.read_text()) == json.loads(path.read_text())
+
+
+LOUD = """
+import os
+import sys
+
+import fiddle as fdl
+
+os.system("echo from a program")
+os.write(1, b"by number\\n")
+
+
+def base():
+    sys.__stdout__.write("by its own name\\n")
+    os.chdir(os.path.dirname(os.getcwd()))
+    return fdl.Config(dict, a=1)
+"""
+
+
+def test_neither_is_what_a_program_prints_that_the_file_starts(tmp_path):
+    (tmp_path / "loud.py").write_text(LOUD)
+    result = in_folder(tmp_path, "show", "loud.py:base")
+    assert result.stdout == "dict\n└─ a = 1\n".encode()
+    said = result.stderr.splitlines()
+    assert {b"from a program", b"by number", b"by its own name"} <= {*said}
+
+
+def test_a_file_that_goes_elsewhere_does_not_take_the_answer_along(tmp_path):
+    folder = tmp_path / "inside"
+    folder.mkdir()
+    (folder / "loud.py").write_text(LOUD)
+    result = in_folder(folder, "show", "loud.py:base", "--out=tree.txt")
+    assert result.returncode == 0
+    assert (folder / "tree.txt").exists() and not (tmp_path / "tree.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("redirected", "code", "said"),
+    [
+        (">&-", 1, b"error: the answer cannot be written: stdout is closed\n"),
+        ("2>&-", 0, b""),
+        ("--fdl_set=siez=1 2>&-", 2, b""),
+        ("--fdl_set=siez=1 2>/dev/full", 2, b""),
+        ("--out=tree.txt >&- 2>&-", 0, b""),
+    ],
+)
+def test_a_stream_that_is_closed_or_full_leaves_the_exit_code(
+    tmp_path, redirected, code, said
+):
+    (tmp_path / "quiet.py").write_text(
+        "import fiddle as fdl\nfrom parts import Part\n"
+        "def base(): return fdl.Config(Part)\n"
+    )
+    (tmp_path / "parts.py").write_text(
+        "import dataclasses\n@dataclasses.dataclass\nclass Part:\n    size: int = 1\n"
+    )
+    command = f'exec "$0" -m fdlkit show quiet.py:base {redirected}'
+    result = subprocess.run(
+        ["bash", "-c", command, sys.executable],
+        capture_output=True,
+        timeout=120,
+        cwd=tmp_path,
+        env={"PYTHONPATH": os.pathsep.join(sys.path), "PATH": os.environ["PATH"]},
+    )
+    assert (result.returncode, result.stderr) == (code, said)
+    assert (b"Part" in result.stdout) == (code == 0 and "--out" not in redirected)
+
+
+def test_a_folder_that_is_gone_is_told(tmp_path):
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    command = 'rmdir "$PWD" && exec "$0" -m fdlkit show lm.py:base'
+    result = subprocess.run(
+        ["bash", "-c", command, sys.executable],
+        capture_output=True,
+        timeout=120,
+        cwd=folder,
+        env={"PYTHONPATH": os.pathsep.join(sys.path), "PATH": os.environ["PATH"]},
+    )
+    assert result.returncode == 2
+    assert result.stderr.decode().splitlines() == [
+        "error: the current folder is not there any more",
+        "  cd to one that is",
+    ]
+
+
+def in_folder(folder, *argv):
+    return subprocess.run(
+        [sys.executable, "-m", "fdlkit", *argv],
+        capture_output=True,
+        timeout=120,
+        cwd=folder,
+        env={"PYTHONPATH": os.pathsep.join(sys.path), "PATH": os.environ["PATH"]},
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import pathlib
 import subprocess
 
@@ -216,3 +217,28 @@ def test_no_line_is_more_than_it_can_take(shell, text, length):
 def test_a_shell_that_is_not_known_is_refused(capsys):
     assert main(["completion", "fsh"]) == 2
     assert "did you mean 'fish'?" in capsys.readouterr().err
+
+
+def test_overrides_that_stand_before_count_once_a_verb_has_run_with_them(
+    offered, program
+):
+    target, swap = "experiments/lm.py:base", "--fdl_set=head=Model"
+    line = f"fdlkit show {target} {swap}"
+    assert offered(f"{line} --fdl_set=head.ti") == []
+    assert program("show", target, swap)[0] == 0
+    assert offered(f"{line} --fdl_set=head.ti") == ["--fdl_set=head.tied="]
+    assert offered(f"{line} --fdl_set tied=true --fdl_set head.ti") == ["head.tied="]
+    assert offered(f"fdlkit show {target} --fdl_set=head.ti") == []
+
+
+def test_in_a_line_of_two_targets_each_flag_is_for_its_own(offered):
+    line = "fdlkit diff experiments/lm.py:base experiments/lm.py:basic"
+    assert offered(f"{line} --a.fdl_set=hea") == ["--a.fdl_set=head."]
+    assert offered(f"{line} --fdl_set=hea") == []
+    assert offered(f"{line} --a.fdl_fiddler=nar") == ["--a.fdl_fiddler=narrow"]
+
+
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(folder, offered):
+    os.mkfifo(folder / "pipe.py")
+    assert offered("fdlkit show pipe.py:") == []
+    assert offered("fdlkit show pipe.py:base --fdl_set=") == []

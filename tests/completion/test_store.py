@@ -106,3 +106,23 @@ def test_a_relative_cache_folder_is_ignored(tmp_path, monkeypatch):
     store.keep(tmp_path / "lm.py", "base", "text", OFFERS)
     assert not (tmp_path / "relative").exists()
     assert (tmp_path / ".cache" / "fdlkit" / "completion").is_dir()
+
+
+def test_what_was_loaded_with_overrides_is_found_behind_the_same(cache, tmp_path):
+    file, sgd, more = tmp_path / "lm.py", ("set", "opt=sgd"), ("set", "x=1")
+    store.keep(file, "base", "text", OFFERS)
+    store.keep(file, "base", "text", OTHERS, [sgd])
+    assert store.recall(file, "base", "text") == OFFERS
+    assert store.recall(file, "base", "text", [sgd]) == OTHERS
+    assert store.recall(file, "base", "text", [sgd, more]) == OTHERS
+    assert store.recall(file, "base", "text", [more, sgd]) == OFFERS
+
+
+@pytest.mark.parametrize("home", ["", "relative", "./here"])
+def test_a_home_that_would_move_holds_nothing(tmp_path, monkeypatch, home):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", home)
+    store.keep(tmp_path / "lm.py", "base", "text", OFFERS)
+    assert store.recall(tmp_path / "lm.py", "base", "text") is None
+    assert list(tmp_path.iterdir()) == []

@@ -13,13 +13,17 @@ ROOT = Path(__file__).parents[2]
 
 def test_every_block_of_the_page_runs(tmp_path):
     text = (ROOT / "docs" / "experiments.md").read_text()
-    experiment, by_hand, built = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    (commands,) = re.findall(r"```\n(fdlkit .*?)```", text, re.DOTALL)
+    experiment, stack, by_hand, built = re.findall(
+        r"```python\n(.*?)```", text, re.DOTALL
+    )
+    commands = "".join(re.findall(r"```\n(fdlkit .*?)```", text, re.DOTALL))
     (tmp_path / "mine.py").write_text(experiment)
+    (tmp_path / "stack.py").write_text(stack)
     (tmp_path / "by_hand.py").write_text(by_hand)
     (tmp_path / "built.py").write_text(built)
     lines = [
         [sys.executable, "by_hand.py"],
+        [sys.executable, "stack.py"],
         [sys.executable, "built.py"],
         *([sys.executable, "-m", *line.split()] for line in commands.splitlines()),
     ]

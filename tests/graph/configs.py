@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import enum
+import pathlib
 from typing import Any, NamedTuple
 
 import fiddle as fdl
@@ -12,6 +13,7 @@ from fiddle import tagging
 from hypothesis import strategies as st
 
 from fdlkit.graph.references import ref
+from tests.graph.values import VALUES, Sides
 
 
 class Norm(enum.Enum):
@@ -45,7 +47,7 @@ def collect(first, /, *rest, mode="x", **named):
     return first, rest, mode, named
 
 
-LEAVES = st.one_of(
+PLAIN = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(),
@@ -56,6 +58,9 @@ LEAVES = st.one_of(
     st.frozensets(st.integers(0, 9), max_size=3),
     st.sets(st.text(max_size=2), max_size=3),
 )
+
+# A third of the leaves say of what they were made.
+LEAVES = st.one_of(PLAIN, PLAIN, VALUES)
 
 
 @st.composite
@@ -112,5 +117,5 @@ _KEYS = st.one_of(
     st.text(max_size=3),
     st.booleans(),
     st.none(),
-    st.sampled_from([Norm.RMS, (1, "a"), b"k"]),
+    st.sampled_from([Norm.RMS, (1, "a"), b"k", pathlib.Path("k"), Sides(5)]),
 )

@@ -266,7 +266,8 @@ def _picture(value, seen):
     if isinstance(value, fiddle_internals.InvokesFactories):
         return "invokes", _picture(value.func, seen)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return kind, [_picture(v, seen) for v in vars(value).values()]
+        held = [getattr(value, field.name) for field in dataclasses.fields(value)]
+        return kind, [_picture(v, seen) for v in held]
     if isinstance(value, functools.partial):
         inside = _picture((value.func, value.args, value.keywords), seen)
         return kind, inside

@@ -269,3 +269,52 @@ def test_what_holds_itself_and_what_is_deep_is_searched():
         deep = Plain([deep])
     inside, found = search(deep)
     assert isinstance(found, fdl.Config) and inside.startswith(".inner[0].inner[0]")
+
+
+DEFAULT = fdl.Config(Box, a=1)
+REFERENCE = ref("x")
+
+
+def by_default(x=DEFAULT, xs=(1, [DEFAULT]), *, y=REFERENCE, z=3):
+    return x, xs, y, z
+
+
+def of_plain_defaults(x=(1, [2]), y=Plain, z=np.float32):
+    return x, y, z
+
+
+@dataclasses.dataclass
+class Makes:
+    one: Any = dataclasses.field(default_factory=lambda: fdl.Config(Box))
+    many: Any = dataclasses.field(default_factory=list)
+
+
+@pytest.mark.parametrize("kind", [fdl.Config, fdl.Partial])
+def test_a_default_that_is_a_config_is_refused(kind):
+    with pytest.raises(UserError) as caught:
+        build(fdl.Config(Box, a=kind(by_default), b=kind(by_default, x=1)))
+    where = f"default of {by_default.__module__}.by_default"
+    box = f"a config of {Box.__module__}.Box"
+    assert list(caught.value.lines[:-1]) == [
+        "5 configs are where no build looks",
+        f"  a.x: {box}, inside a {where}",
+        f"  a.xs[1][0]: {box}, inside a {where}",
+        f"  a.y: ref(x), inside a {where}",
+        f"  b.xs[1][0]: {box}, inside a {where}",
+        f"  b.y: ref(x), inside a {where}",
+    ]
+
+
+def test_where_the_arguments_are_set_the_defaults_do_not_matter():
+    assert build(fdl.Config(by_default, x=1, xs=2, y=3)) == (1, 2, 3, 3)
+    assert build(fdl.Config(of_plain_defaults))[0] == (1, [2])
+    # A parameter that stands by place is found by its own default.
+    assert build(fdl.Config(of_plain_defaults, 5))[0] == 5
+
+
+def test_a_config_that_a_default_factory_makes_is_refused():
+    with pytest.raises(UserError) as caught:
+        build(fdl.Config(Box, a=[fdl.Config(Makes)]))
+    name = f"{Makes.__module__}.Makes"
+    assert caught.value.lines[0] == f"the default of a[0] ({name}) is a config: one"
+    assert build(fdl.Config(Makes, one=fdl.Config(Box))) == Makes(Box(), [])

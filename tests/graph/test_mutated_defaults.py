@@ -14,6 +14,9 @@ from fdlkit.errors import UserError
 from fdlkit.graph.build import build
 from fdlkit.graph.mutated_defaults import find_mutated_defaults
 from fdlkit.graph.snapshot import snapshot
+from fdlkit.overrides.explain import explain
+from fdlkit.view.scene import scene
+from fdlkit.view.tree import tree
 
 SOURCE = """
 import functools
@@ -173,3 +176,15 @@ def test_a_partial_that_holds_the_default_itself_is_left_alone(module):
     cfg = fdl.Config(functools.partial(module.widths, xs=[]))
     cfg.xs.append(1)
     build(cfg)
+
+
+def test_a_tree_and_an_explanation_tell_what_the_default_was(module):
+    cfg = fdl.Config(module.widths)
+    cfg.xs.append(1)
+    texts = [f"{row.key} = {row.value}" for row in tree(snapshot(cfg))[1:]]
+    assert texts[0] == "xs = [1], written as []"
+    assert texts[1] == "table = {'a': 1}"
+    assert explain(cfg, "xs").writes[0].value == "[1], written as []"
+    rows = scene(snapshot(cfg), defaults=True).boxes[0].rows
+    assert rows[0].text == "[1], written as []"
+    assert texts[4] == "n = 1"

@@ -38,9 +38,9 @@ def entries(node: fdl.Buildable, key: str) -> list[Any]:
 def test_the_line_that_set_a_value_is_its_origin_in_every_copy():
     config, line = fdl.Config(Box, a=1), here()
     for one in (config, copied(config), copy.deepcopy(config), copy.copy(config)):
-        assert origins.origin(one, "a") == Origin(__file__, line)
-        assert origins.made(one) == Origin(__file__, line)
-        assert origins.origin(one, "b") is None
+        assert origins.Reader().origin(one, "a") == Origin(__file__, line)
+        assert origins.Reader().made(one) == Origin(__file__, line)
+        assert origins.Reader().origin(one, "b") is None
 
 
 def test_an_override_is_kept_with_its_number_and_text_also_in_copies():
@@ -50,7 +50,7 @@ def test_an_override_is_kept_with_its_number_and_text_also_in_copies():
     wanted = Origin("--fdl_set", 0, Cause("--fdl_set", 2, "a=1"))
     kept = pickle.loads(pickle.dumps(config))
     for one in (config, copied(config), copy.deepcopy(config), kept):
-        assert origins.origin(one, "a") == wanted
+        assert origins.Reader().origin(one, "a") == wanted
     assert origins.show(wanted) == "from --fdl_set"
     assert origins.short(wanted) == "--fdl_set #2"
     assert origins.full(wanted) == "--fdl_set #2: a=1"
@@ -59,19 +59,20 @@ def test_an_override_is_kept_with_its_number_and_text_also_in_copies():
 def test_lines_are_the_users_where_fiddle_would_name_its_own():
     config = fdl.Config(Box, a=fdl.Config(Box))
     selectors.select(config.a, Box).set(b=1)
-    assert origins.origin(config.a, "b") is None  # a line of Fiddle's says nothing
+    # A line of Fiddle's says nothing.
+    assert origins.Reader().origin(config.a, "b") is None
     cause = Cause("--fdl_fiddler", 1, "f")
     with origins.written_by_lines(cause):
         line = here() + 1
         selectors.select(config.a, Box).set(b=2)
-    assert origins.origin(config.a, "b") == Origin(__file__, line, cause)
+    assert origins.Reader().origin(config.a, "b") == Origin(__file__, line, cause)
 
 
 def test_the_way_of_recording_is_put_back():
     with pytest.raises(ZeroDivisionError), origins.written_by("x"):
         _ = 1 / 0
     config, line = fdl.Config(Box, a=1), here()
-    assert origins.origin(config, "a") == Origin(__file__, line)
+    assert origins.Reader().origin(config, "a") == Origin(__file__, line)
 
 
 def test_a_copys_history_tells_of_the_copy():
@@ -114,9 +115,9 @@ def test_containers_are_copied_down_to_nodes_at_any_depth():
 def test_what_is_restored_from_a_file_was_written_by_it():
     graph = snapshot(fdl.Config(Box, a=[fdl.Partial(Box, b=1)]))
     config = restore(graph, source="kept.json")
-    assert origins.origin(config, "a") == Origin("kept.json", 0)
-    assert origins.made(config.a[0]) == Origin("kept.json", 0)
-    assert origins.origin(restore(graph), "a") is None
+    assert origins.Reader().origin(config, "a") == Origin("kept.json", 0)
+    assert origins.Reader().made(config.a[0]) == Origin("kept.json", 0)
+    assert origins.Reader().origin(restore(graph), "a") is None
 
 
 def test_files_are_seen_from_here_and_libraries_from_their_top(tmp_path, monkeypatch):

@@ -22,7 +22,8 @@ WINGS = {
         "config",
     ),
     **dict.fromkeys(
-        ("errors", "printable", "suggest", "tracebacks", "user_cache"), "common"
+        ("errors", "printable", "suggest", "tracebacks", "user_cache", "whole_file"),
+        "common",
     ),
     "": "face",
 }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import math
+import sys
 
 import fiddle as fdl
 import pytest
@@ -193,3 +195,20 @@ def test_a_product_that_python_would_not_print_is_refused():
     texts = [f"every={'9' * 3000}", f"every*={'9' * 3000}"]
     with pytest.raises(UserError, match="the result is too large"):
         change(*texts)
+
+
+def test_a_module_in_a_loaded_package_is_named_whether_it_is_loaded_or_not(
+    tmp_path, monkeypatch
+):
+    package = tmp_path / "half_loaded_zz" / "layers"
+    package.mkdir(parents=True)
+    (package.parent / "__init__.py").touch()
+    (package / "__init__.py").touch()
+    (package / "dense.py").write_text("class Dense: pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    for loaded in ("half_loaded_zz", "half_loaded_zz.layers"):
+        importlib.import_module(loaded)
+        with pytest.raises(BadTextError) as caught:
+            Scope().find("half_loaded_zz.layers.dense.Dense")
+        assert caught.value.hint == "did you mean 'half_loaded_zz.layers.dense:Dense'?"
+    assert "half_loaded_zz.layers.dense" not in sys.modules

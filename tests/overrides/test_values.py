@@ -217,3 +217,37 @@ def test_where_nothing_is_said_a_literal_is_read_back(value):
 def test_elements_are_typed_one_by_one(numbers):
     assert read(repr(numbers), list[int | None]) == numbers
     assert read(repr(numbers), list[float | None]) == numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1e23", 10**23),
+        ("9007199254740993.0", 9007199254740993),
+        ("-1.5e1", -15),
+        ("1e400", 10**400),
+    ],
+)
+def test_an_int_is_exact_however_large_it_is(text, value):
+    assert read(text, int) == value
+
+
+@pytest.mark.parametrize("text", ["1e4000", "1e999999999", "-1e4001"])
+def test_an_int_of_too_many_digits_is_refused_before_it_is_made(text):
+    with pytest.raises(BadTextError, match="at most 4000 digits"):
+        read(text, int)
+
+
+@pytest.mark.parametrize(
+    ("text", "annotation", "what", "marked"),
+    [
+        ("{'a':1,'b':2,'a':3}", dict[str, int], "the key 'a' stands there twice", 13),
+        ("{1:1, 1.0:2}", dict[float, int], "the key 1.0 stands there twice", 6),
+        ("Mlp(width=1,width=2)", object, "Mlp is given width twice", 12),
+    ],
+)
+def test_what_is_given_twice_is_refused(text, annotation, what, marked, shop):
+    wanted = values.Wanted(annotation, Scope((shop,)))
+    with pytest.raises(BadTextError) as caught:
+        values.read(text, wanted)
+    assert (caught.value.what, caught.value.span[0]) == (what, marked)

@@ -11,3 +11,8 @@ __all__ = ["make", "os", "system"]
 def make() -> int:
     """Harmless."""
     return 1
+
+
+def several(*things: int) -> tuple[int, ...]:
+    """Harmless too."""
+    return things

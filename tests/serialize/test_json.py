@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
-import subprocess
-import sys
 
 import fiddle as fdl
 import flax.linen as nn
@@ -18,7 +15,6 @@ import optax
 import pytest
 from fiddle.experimental import dict_config
 
-from fdlkit.errors import UserError
 from fdlkit.graph.build import build
 from fdlkit.graph.equality import equal
 from fdlkit.graph.references import ref
@@ -28,13 +24,13 @@ from fdlkit.serialize.reading import read
 from fdlkit.serialize.writing import dumps
 from tests.graph.configs import Box, Dynamic, Norm, Rate, collect, configs
 
-HERE = "tests.graph.configs"
+HERE = ["tests.graph.configs", "tests.graph.values"]
 
 
 @hypothesis.given(configs())
 def test_what_is_loaded_equals_what_was_dumped(config):
     text = dumps(config)
-    again = loads(text, allow=[HERE])
+    again = loads(text, allow=HERE)
     assert equal(again, config)
     assert dumps(again) == text
 
@@ -80,7 +76,7 @@ def test_public_names_dtypes_and_numbers_that_json_lacks_are_kept():
         '"flax.linen:Dense"', '"jax.nn.initializers:lecun_normal"', '{"dtype": "int8"}',
     ):  # fmt: skip
         assert name in text
-    assert equal(loads(text, allow=[HERE]), config)
+    assert equal(loads(text, allow=HERE), config)
 
 
 def test_an_optax_optimizer_loads_and_builds_without_allowing_anything():
@@ -94,79 +90,12 @@ def test_an_optax_optimizer_loads_and_builds_without_allowing_anything():
     assert isinstance(build(again), optax.GradientTransformation)
 
 
-def test_everything_that_cannot_be_kept_is_listed():
-    def local():
-        return 1
-
-    config = fdl.Config(
-        Box,
-        a=[lambda: 1, nn.Dense(3)],
-        b={"k": optax.adam(0.1).init, "ok": 1, ("t", Norm.RMS): 2},
-        c=fdl.Config(local),
-    )
-    with pytest.raises(UserError) as refused:
-        dumps(config)
-    lines = refused.value.lines
-    assert lines[0] == "5 values of this config cannot be kept in JSON"
-    assert [line.split(": ")[0] for line in lines[1:-1]] == [
-        "  a[0]",
-        "  a[1]",
-        "    write fdl.Config(flax.linen.Dense, features=3)",
-        "  b['k']",
-        "  b[('t', <Norm.RMS",
-        "  c",
-    ]
-    assert lines[1] == "  a[0]: a lambda"
-    assert lines[2] == "  a[1]: a Flax module (flax.linen.Dense)"
-    assert lines[4] == "  b['k']: init_fn, which is defined inside chain"
-    assert lines[6] == (
-        "  c: local, which is defined inside "
-        "test_everything_that_cannot_be_kept_is_listed"
-    )
-    assert "fdl.Config(...)" in lines[-1]
-
-
-@dataclasses.dataclass(frozen=True)
-class Axes:
-    data: int = -1
-    fsdp: int = 1
-
-
-def test_for_a_value_that_json_lacks_it_is_said_what_to_write():
-    with pytest.raises(UserError) as refused:
-        dumps(fdl.Config(Box, a=Axes(data=2), b={"k": jax.P("data")}))
-    assert refused.value.lines[1:4] == (
-        f"  a: Axes(data=2, fsdp=1) (a {__name__}.Axes)",
-        f"    write fdl.Config({__name__}.Axes, data=2)",
-        "  b['k']: P('data',) (a jax.P)",
-    )
-
-
 def test_a_reference_and_what_is_shared_keep_their_meaning():
     node = fdl.Config(Box, a=ref("^top") * 2)
     config = fdl.Config(dict, top=4, x=[node, node], y=(ref("top"), 1))
-    built = build(loads(dumps(config), allow=[HERE]))
+    built = build(loads(dumps(config), allow=HERE))
     assert built["x"][0] is built["x"][1] and built["x"][0].a == 8
     assert built["y"] == (4, 1)
-
-
-def test_the_same_config_gives_the_same_text_under_every_hash_seed():
-    program = (
-        "import fiddle as fdl, optax\n"
-        "from fdlkit.serialize.writing import dumps\n"
-        "c = fdl.Config(dict, a={'x', 'yy', 'zzz', b'x', 1, None, (1, 'q'), len},\n"
-        "  b=frozenset({'p', frozenset({'q', 'r'})}), o=fdl.Config(optax.adamw, 1))\n"
-        "print(dumps(c))\n"
-    )
-    texts = {
-        subprocess.run(
-            [sys.executable, "-c", program],
-            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
-            capture_output=True, text=True, check=True,
-        ).stdout
-        for seed in ("1", "2")
-    }  # fmt: skip
-    assert len(texts) == 1 and '"optax:adamw"' in texts.pop()
 
 
 def test_depth_and_diamonds_cost_their_node_count():
@@ -177,26 +106,26 @@ def test_depth_and_diamonds_cost_their_node_count():
     for _ in range(30):
         diamond = fdl.Config(Box, a=diamond, b=(diamond,))
     for config in (chain, diamond):
-        assert equal(loads(dumps(config), allow=[HERE]), config)
+        assert equal(loads(dumps(config), allow=HERE), config)
     assert len(dumps(diamond).splitlines()) == 61 + 4
 
 
 @pytest.mark.parametrize("value", [1, "x", None, Norm.RMS, (), [1], {}])
 def test_a_config_may_be_a_plain_value(value):
-    assert equal(loads(dumps(value), allow=[HERE]), value)
+    assert equal(loads(dumps(value), allow=HERE), value)
 
 
 def test_tags_are_kept_also_on_what_is_not_set():
     config = fdl.Config(Dynamic)
     fdl.add_tag(config, "a", Rate)
-    again = loads(dumps(config), allow=[HERE])
+    again = loads(dumps(config), allow=HERE)
     assert fdl.get_tags(again, "a") == {Rate}
     assert "a" not in again.__arguments__
 
 
 def test_positional_and_variadic_arguments_are_kept():
     config = fdl.Config(collect, 1, 2, 3, mode="y", other=4)
-    again = loads(dumps(config), allow=[HERE])
+    again = loads(dumps(config), allow=HERE)
     assert build(again) == build(config) == (1, (2, 3), "y", {"other": 4})
 
 
@@ -204,27 +133,7 @@ def test_jax_activations_survive_as_themselves():
     assert loads(dumps([jax.nn.relu, jnp.tanh])) == [jax.nn.relu, jnp.tanh]
 
 
-def test_what_only_the_running_program_has_is_refused():
-    program = (
-        "import fiddle as fdl\n"
-        "from fdlkit.errors import UserError\n"
-        "from fdlkit.serialize.writing import dumps\n"
-        "def make(): pass\n"
-        "try: dumps([fdl.Config(make)])\n"
-        "except UserError as refused: print(refused.lines[1])\n"
-    )
-    ran = subprocess.run(
-        [sys.executable, "-c", program],
-        env={"PYTHONPATH": ":".join(sys.path)},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert ran.stdout == (
-        "  [0]: make, which only the running program has (__main__: a notebook or an "
-        "interactive session; move it into a .py file and import it from there)\n"
-    )
-
-
 def test_a_dict_config_is_kept_with_its_kind():
     config = dict_config.DictConfig(a=1, b=fdl.Config(Box))
-    again = loads(dumps(config), allow=[HERE])
+    again = loads(dumps(config), allow=HERE)
     assert type(again) is dict_config.DictConfig and equal(again, config)

@@ -125,3 +125,28 @@ def test_building_what_cannot_be_imported_says_so(file):
     text = "\n".join(error.value.lines)
     assert "cannot build inner (no_such_library_zz.layers.Layer)" in text
     assert "No module named 'no_such_library_zz'" in text
+
+
+def test_an_override_names_what_the_file_imports_lazily(file):
+    overrides = [
+        Override("set", "inner=parts.Model"),
+        Override("set", "act=again.relu(x=1)"),
+    ]
+    cfg = load_overridden(f"{file}:base", overrides)[0].cfg
+    built = fdlkit.build(cfg)
+    assert (built.inner.hidden, built.act) == (9, 1.0)
+
+
+def test_what_cannot_be_imported_is_told_where_it_is_named(file):
+    with pytest.raises(UserError, match="cannot import 'no_such_library_zz"):
+        load_overridden(f"{file}:base", [Override("set", "inner=ghosts.Layer")])
+    with pytest.raises(UserError, match="did you mean 'Model'"):
+        load_overridden(f"{file}:base", [Override("set", "inner=parts.Modl")])
+
+
+def test_what_is_imported_lazily_is_explained_without_an_import(file):
+    cfg = fdlkit.load(f"{file}:haunted")
+    told = fdlkit.explain(cfg, "inner.width")
+    assert (told.value, told.taker.callable) == ("3", "no_such_library_zz.layers.Layer")
+    assert told.taker.defined is None
+    assert "no_such_library_zz" not in sys.modules

@@ -18,6 +18,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 # A page that takes longer than this to answer has hung; no test measures time.
@@ -30,6 +32,11 @@ SPECIAL = {"Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowUp": 38,
 def program() -> str | None:
     """The browser that is installed here, None if there is none."""
     return next(filter(None, map(shutil.which, NAMES)), None)
+
+
+needs_browser = pytest.mark.skipif(
+    program() is None, reason="no Chromium is installed here"
+)
 
 
 @contextlib.contextmanager

@@ -18,6 +18,7 @@ from fdlkit.view.page import page
 from fdlkit.view.scene import scene
 from tests.graph.configs import configs
 from tests.view import browser as driver
+from tests.view.browser import needs_browser
 from tests.view.scenes import (
     ESCAPE,
     TURN,
@@ -70,11 +71,6 @@ def test_a_page_costs_what_its_nodes_cost():
     assert len(paged(large("wide"))) < 600 * 10_000
     assert len(paged(large("tall"))) < 1_000_000
     assert len(embedded(paged(large("diamonds")))["boxes"]) == 31
-
-
-needs_browser = pytest.mark.skipif(
-    driver.program() is None, reason="no Chromium is installed here"
-)
 
 
 @pytest.fixture(scope="module")

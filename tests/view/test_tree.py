@@ -13,6 +13,7 @@ import hypothesis
 import pytest
 from fiddle import tagging
 
+from fdlkit import printable
 from fdlkit.graph.references import ref
 from fdlkit.graph.snapshot import snapshot
 from fdlkit.overrides.apply import Override, apply
@@ -206,3 +207,42 @@ def test_who_wrote_a_value_stands_at_the_end_of_its_line(
 
 def test_origins_are_not_shown_unasked():
     assert "test_tree.py" not in render(tree(snapshot(experiment())))
+
+
+@hypothesis.given(configs())
+def test_no_line_is_wider_than_it_may_be(config):
+    rows = [row for row in tree(snapshot(config)) if len(row.guides) < 12]
+    for line in render(rows, width=40).splitlines():
+        assert printable.columns(line) <= 40
+
+
+def test_a_reference_and_a_long_result_are_both_cut():
+    name = "a_" * 30
+    config = fdl.Config(dict, **{name: 1}, x=ref(name), long=ref("y"), y="y" * 80)
+    lines = render(tree(snapshot(config)), width=30).splitlines()
+    assert max(map(len, lines)) <= 30
+    assert lines[3] == "├─ long = ref(y) = 'yyyyyyyyy…"
+
+
+def test_characters_that_take_two_columns_count_twice():
+    rows = tree(snapshot(fdl.Config(dict, x="\N{CJK UNIFIED IDEOGRAPH-4E2D}" * 30)))
+    line = render(rows, width=30).splitlines()[1]
+    assert printable.columns(line) in (29, 30)
+    assert len(line) == 19
+
+
+def test_an_override_that_swaps_what_a_node_calls_is_marked_and_told():
+    cfg = fdl.Config(Box, a=fdl.Config(Mlp, width=3), b=[fdl.Config(Mlp, width=3)])
+    whole = fdl.Config(Box, a=cfg, b=cfg.a)
+    texts = ("a.a=Mesh", "a.b[0]=Mesh")
+    changed, _ = apply(
+        whole, [Override("set", text) for text in texts], sys.modules[__name__]
+    )
+    rows = {row.path: row for row in tree(snapshot(changed))}
+    assert (rows["a.a"].set_by, rows["a.a"].origin) == ("--fdl_set", "--fdl_set #1")
+    assert (rows["a.b[0]"].set_by, rows["a.b[0]"].origin) == (
+        "--fdl_set",
+        "--fdl_set #2",
+    )
+    assert rows["b"].set_by == "--fdl_set"  # the same node, which calls it too
+    assert rows["<root>"].set_by == rows["a"].set_by == rows["a.b"].set_by == ""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import pathlib
+import statistics
 import tempfile
 import time
+from collections.abc import Callable
 from typing import Any
 
 from fdlkit.codegen import formatting, proof
@@ -26,14 +28,14 @@ def main(rounds: int) -> None:
     print(f"a node with a list of others: ms of CPU, medians of {rounds} rounds")
     for size in SIZES:
         config = wide(size)
-        peer = seconds(
+        peer = _median(
             functools.partial(_fiddle, config), rounds if size <= _OFTEN else 1
         )
         print(f"  {size:>6} Fiddle's new_codegen    {peer * 1e3:10.1f}", flush=True)
         for style in _STYLES:
             write = functools.partial(unformatted, config, style)
-            own, text = seconds(write, rounds), write()
-            shaped = seconds(functools.partial(formatting.formatted, text), 1)
+            own, text = _median(write, rounds), write()
+            shaped = seconds(functools.partial(formatting.formatted, text))
             print(
                 f"  {size:>6} {style:<10} {own * 1e3:10.1f}  [{peer / own:6.1f} x]"
                 f"   {len(text.splitlines()):>7,} lines, "
@@ -44,6 +46,10 @@ def main(rounds: int) -> None:
     _proofs()
 
 
+def _median(what: Callable[[], Any], rounds: int) -> float:
+    return statistics.median(seconds(what) for _ in range(rounds))
+
+
 def _growth(rounds: int) -> None:
     """What twice the nodes cost, and depth."""
     for style in _STYLES:
@@ -52,7 +58,7 @@ def _growth(rounds: int) -> None:
             *((f"wide {n:,}", wide(n)) for n in (2_500, 5_000, 10_000, 20_000)),
             *((f"chain {n:,}", chain(n)) for n in (250, 500, 1_000)),
         ):
-            taken = seconds(functools.partial(unformatted, config, style), rounds)
+            taken = _median(functools.partial(unformatted, config, style), rounds)
             is_next = last and not name.endswith((" 2,500", " 250"))
             grown = f"{taken / last:5.2f} x the last" if is_next else ""
             print(f"  {style:<7} {name:<13} {taken * 1e3:9.1f}  {grown}".rstrip())

@@ -7,10 +7,11 @@
    page, and nothing recurses: a config may be a thousand levels deep.
 
    boxes: [{w, h}], in the order of a reader.
-   holds: [{from, y, to}]: from a row (its middle is at y) to a box.
-   references: [{from, y, to, toY}]: from a row to the row that decides its value.
+   holds: [{from, y, to, mark}]: from a row (its middle is at y) to a box; edges of
+   different marks do not share a line.
+   references: [{from, y, to, toY, mark}]: from a row to the row that decides its value.
 
-   Returns {at: [{x, y}], routes: [{kind, to, toY, from: [[box, y]…], d, tip, area}],
+   Returns {at: [{x, y}], routes: [{kind, mark, to, toY, from: [[box, y]…], d, tip, area}],
    width, height}, `area` being [left, top, right, bottom]. An edge that would need too many lanes has an empty `d`. */
 function layOut(boxes, holds, references) {
   const GUTTER = 56, HEAD = 17;
@@ -87,6 +88,7 @@ function layOut(boxes, holds, references) {
   const at = boxes.map((_, i) => ({ x: lefts[layer[i]], y: vertices[i].y }));
   const routes = bundles.map((bundle, i) => ({
     kind: bundle.kind,
+    mark: bundle.mark,
     to: bundle.to,
     toY: bundle.toY,
     from: bundle.from,
@@ -125,13 +127,13 @@ function layersOf(count, holds) {
 /* Edges that end at the same place, together. */
 function bundlesOf(holds, references, head) {
   const found = new Map();
-  const add = (kind, from, y, to, toY) => {
-    const key = `${kind} ${to} ${toY}`;
-    if (!found.has(key)) found.set(key, { kind, to, toY, from: [] });
+  const add = (kind, { from, y, to, mark = "" }, toY) => {
+    const key = `${kind} ${mark} ${to} ${toY}`;
+    if (!found.has(key)) found.set(key, { kind, mark, to, toY, from: [] });
     found.get(key).from.push([from, y]);
   };
-  for (const edge of holds) add("holds", edge.from, edge.y, edge.to, head);
-  for (const edge of references) add("reference", edge.from, edge.y, edge.to, edge.toY);
+  for (const edge of holds) add("holds", edge, head);
+  for (const edge of references) add("reference", edge, edge.toY);
   return [...found.values()];
 }
 

@@ -107,7 +107,12 @@
     else state.shut[open ? "delete" : "add"](item.number);
   }
   const isQuiet = (item) => item.of !== null && (item.of.kind === "default" || item.of.kind === "unset");
-  const isHidden = (item) => !state.defaults && item.of !== null && item.of.kind === "default";
+  const isHidden = (item) => !state.defaults && item.of !== null && item.of.kind === "default" && !item.of.change;
+
+  // Marks of what is different, where two configs are on one page.
+
+  const SIGNS = { added: "+", removed: "-", changed: "~", moved: ">", shared: "&", unshared: "&", tagged: "#" };
+  const changeOf = (item) => (item.of && item.of.change) || (item.row < 0 && boxes[0].change) || "";
 
   // The tree: lines of one height, of which only those in sight exist.
 
@@ -176,8 +181,14 @@
       made.setAttribute("aria-expanded", isOpen(item));
     }
     made.append(twist);
+    const change = changeOf(item), isGone = item.row >= 0 && boxes[item.box].change === "removed";
+    if (SIGNS[change]) {
+      made.classList.add("marked", change);
+      made.append(element("span", "sign", SIGNS[change]));
+    } else if (isGone) made.classList.add("removed");
     if (!of) {
       made.append(piece("node", boxes[0].title));
+      if (boxes[0].was) made.append(piece("quiet", `  (${boxes[0].was})`));
       return made;
     }
     made.append(piece("key", of.key));
@@ -190,12 +201,16 @@
       made.append(mark);
     }
     const kind = { node: "node", reference: "reference", container: "quiet" }[of.kind] || "value";
+    if (of.was) made.append(piece("was", of.was), element("span", "quiet", " → "));
     if (of.text) made.append(piece(kind, of.text));
+    const led = item.leads >= 0 ? boxes[item.leads] : null;
+    if (led && !change && SIGNS[led.change]) made.append(piece("quiet", `  ${SIGNS[led.change]} ${led.was || led.change}`));
     if (of.is_cut) made.append(element("span", "quiet", of.folded ? ` …${of.folded} node${of.folded > 1 ? "s" : ""}` : " …"));
     if (of.result) made.append(piece("value", ` = ${of.result}`));
     if (isQuiet(item)) made.append(element("span", "quiet", of.kind === "default" ? "  (default)" : "  (not set)"));
     if (of.set_by) made.append(piece("flag", `  (${of.set_by})`));
     for (const tag of of.tags || []) made.append(piece("tag", ` #${tag}`));
+    if (of.notes) made.append(piece("quiet", `  (${of.notes.join("; ")})`));
     if (hasBelow(item) && !isOpen(item)) made.append(element("span", "quiet", " …"));
     return made;
   }
@@ -220,8 +235,9 @@
   function cellsOf(number) {
     const cells = [];
     boxes[number].rows.forEach((row, i) => {
-      if (row.kind === "default" && !row.tags && !followed.has(`${number}:${i}`)) return;
+      if (row.kind === "default" && !row.tags && !row.change && !followed.has(`${number}:${i}`)) return;
       const pieces = [];
+      if (row.was) pieces.push(["was", cut(row.was, 30)], ["quiet", " → "]);
       if (row.mark) pieces.push(["quiet", `&${row.mark} `]);
       if (row.text) {
         const kind = { reference: "reference", value: "" }[row.kind];
@@ -233,10 +249,14 @@
       if (row.kind === "default") pieces.push(["quiet", "  default"]);
       if (row.set_by) pieces.push(["flag", `  ${row.set_by}`]);
       for (const tag of row.tags || []) pieces.push(["tag", `  #${tag}`]);
-      cells.push({ row: i, key: cut(row.key, 30), shift: 12 * (row.level || 0), pieces });
+      if (row.notes) pieces.push(["quiet", `  (${cut(row.notes.join("; "), 40)})`]);
+      const sign = SIGNS[row.change] ? `${SIGNS[row.change]} ` : "";
+      cells.push({ row: i, key: sign + cut(row.key, 30), shift: 12 * (row.level || 0), pieces });
     });
     return cells;
   }
+
+  const titleOf = (box) => (SIGNS[box.change] ? `${SIGNS[box.change]} ` : "") + cut(box.title, 40);
 
   /* What a box looks like: its header, and its rows if it is open. */
   function sizeOf(number) {
@@ -245,7 +265,7 @@
     if (known && known.isOpen === isBoxOpen) return known;
     const box = boxes[number];
     const group = box.group === undefined ? "" : scene.groups[box.group];
-    const small = [group, box.mark ? `${box.places} places` : ""].filter(Boolean).join(" · ");
+    const small = [group, box.mark ? `${box.places} places` : "", box.was || ""].filter(Boolean).join(" · ");
     const cells = isBoxOpen ? cellsOf(number) : [];
     let keys = 0, values = 0;
     for (const cell of cells) {
@@ -253,13 +273,19 @@
       values = Math.max(values, cell.pieces.reduce((sum, [kind, text]) =>
         sum + widthOf(text, kind === "flag" ? "600 12px" : "12px"), 0));
     }
-    const title = widthOf(cut(box.title, 40), "600 13px") + (box.mark ? 30 : 0) + 26;
+    const title = widthOf(titleOf(box), "600 13px") + (box.mark ? 30 : 0) + 26;
     const w = Math.ceil(Math.max(title, widthOf(small, "10.5px"), cells.length ? keys + 14 + values : 0) + 22);
     const head = small ? 36 : 26;
     const h = head + (cells.length ? cells.length * LINE + 2 * TOP : 0);
     const y = new Map(cells.map((cell, i) => [cell.row, head + TOP + LINE * (i + 0.5)]));
     sizes[number] = { isOpen: isBoxOpen, w, h, head, small, cells, keys, y };
     return sizes[number];
+  }
+
+  const EDGES = { added: "added", changed: "added", shared: "added", unshared: "added", moved: "moved", removed: "removed" };
+  function edgeMark(box, row) {
+    const own = boxes[box].change;
+    return own === "added" || own === "removed" ? own : EDGES[boxes[box].rows[row].change] || "";
   }
 
   let shown = [], indexOf = new Map(), placed = { at: [], routes: [], width: 0, height: 0 };
@@ -287,15 +313,15 @@
       const size = sizeOf(number);
       for (const cell of size.cells) {
         const to = boxes[number].rows[cell.row].box;
-        if (to !== undefined) holds.push({ from: indexOf.get(number), y: size.y.get(cell.row), to: indexOf.get(to) });
+        if (to !== undefined) holds.push({ from: indexOf.get(number), y: size.y.get(cell.row), to: indexOf.get(to), mark: edgeMark(number, cell.row) });
       }
     }
-    for (const [box, row, toBox, toRow] of scene.references) {
+    for (const [box, row, toBox, toRow, mark] of scene.references) {
       if (!indexOf.has(box) || !indexOf.has(toBox)) continue;
       const y = sizeOf(box).y.get(row);
       const toY = toRow === null ? 17 : sizeOf(toBox).y.get(toRow);
       if (y === undefined || toY === undefined) continue;
-      links.push({ from: indexOf.get(box), y, to: indexOf.get(toBox), toY });
+      links.push({ from: indexOf.get(box), y, to: indexOf.get(toBox), toY, mark });
     }
     placed = layOut(shown.map(sizeOf), holds, links);
     makeEdges();
@@ -321,6 +347,7 @@
       if (!route.d) continue;
       const g = svg("g", { class: `edge ${route.kind}` });
       if (route.kind === "holds" && boxes[shown[route.to]].mark) g.classList.add("shared");
+      if (route.mark) g.classList.add(route.mark);
       g.append(svg("path", { class: "line", d: route.d }), svg("path", { class: "tip", d: route.tip }));
       route.element = g;
     }
@@ -378,6 +405,7 @@
     const g = svg("g", { class: `box t${tint}`, transform: `translate(${x} ${y})` });
     g.dataset.box = number;
     if (box.mark) g.classList.add("shared");
+    if (SIGNS[box.change]) g.classList.add("marked", box.change);
     const first = items[places[number][0]];
     const round = (h, up) => `M0 ${h}V6Q0 0 6 0H${size.w - 6}Q${size.w} 0 ${size.w} 6V${up}`;
     g.append(svg("rect", { class: "frame", width: size.w, height: size.h, rx: 6 }));
@@ -387,7 +415,7 @@
       ? svg("rect", { class: "head", width: size.w, height: size.h, rx: 6 })
       : svg("path", { class: "head", d: `${round(size.head, size.head)}Z` }));
     g.append(svg("title", {}, `${box.name || box.title}\n${shownPath(first)}`));
-    const title = svg("text", { class: "title", x: 11, y: 17 }, cut(box.title, 40));
+    const title = svg("text", { class: "title", x: 11, y: 17 }, titleOf(box));
     if (isFar) {
       title.setAttribute("y", 22);
       title.classList.add("far");
@@ -395,7 +423,7 @@
       return g;
     }
     g.append(title);
-    if (box.mark) g.append(svg("text", { class: "quiet", x: 17 + widthOf(cut(box.title, 40), "600 13px"), y: 17 }, `&${box.mark}`));
+    if (box.mark) g.append(svg("text", { class: "quiet", x: 17 + widthOf(titleOf(box), "600 13px"), y: 17 }, `&${box.mark}`));
     if (size.small) g.append(svg("text", { class: "small", x: 11, y: 30 }, size.small));
     if (box.rows.length) {
       const twist = svg("g", { class: "toggle", role: "button", "aria-label": size.isOpen ? "Close" : "Open" });
@@ -409,6 +437,8 @@
       const item = itemAt.get(`${number}:${cell.row}`);
       const back = svg("rect", { class: "cell", x: 2, y: at, width: size.w - 4, height: LINE, rx: 3 });
       back.dataset.item = item;
+      const mark = boxes[number].rows[cell.row].change;
+      if (SIGNS[mark]) back.classList.add("marked", mark);
       const isQuietKey = ["default", "unset"].includes(boxes[number].rows[cell.row].kind);
       const text = svg("text", { x: 11 + cell.shift, y: at + 13.5, "pointer-events": "none", class: isQuietKey ? "quiet" : "" }, cell.key);
       const value = svg("text", { x: 11 + size.keys + 14, y: at + 13.5, "pointer-events": "none" });
@@ -551,6 +581,7 @@
       const of = item.of, box = item.leads >= 0 && item.isFirst ? boxes[item.leads] : null;
       item.text = [
         of && of.key, of && of.text, of && of.result, of && of.set_by,
+        of && of.was, of && of.notes && of.notes.join("; "),
         box && (box.name || box.title), ...((of && of.tags) || []).map((tag) => `#${tag}`),
       ].filter(Boolean).join("\n").toLowerCase();
     }
@@ -636,6 +667,8 @@
     if (box && box.name) line("calls", element("code", "text", box.name));
     if (of) {
       if (of.kind !== "node" && of.text) line("", element("code", "text", of.text + (of.result ? ` = ${of.result}` : "")));
+      if (of.was) line("was", element("code", "text", of.was));
+      if (of.notes) line("", element("span", "text", of.notes.join("; ")));
       if (of.annotation) line("type", element("code", "text", of.annotation));
       if (of.set_by) line("set by", element("code", "text flag", of.set_by));
       else if (of.origin) line("written at", element("code", "text", of.origin));
@@ -704,6 +737,7 @@
     c: copyPath, n: nextPlace, s: toSource, e: () => setAll(true), E: () => setAll(false),
     d: () => flip("defaults"), r: () => flip("references"), t: flipTheme, f: fit,
     "+": () => zoom(1.25), "=": () => zoom(1.25), "-": () => zoom(0.8), "−": () => zoom(0.8),
+    "]": () => stepChange(1), "[": () => stepChange(-1),
     "?": () => { find("help").open = !find("help").open; },
     Escape: () => { find("help").open = false; },
   };
@@ -819,7 +853,28 @@
   const follow = () => { document.documentElement.dataset.theme = isDark.matches ? "dark" : "light"; };
   isDark.addEventListener("change", follow);
 
-  // The beginning: opened from the root outwards, as far as a screen can hold.
+  // The beginning: opened from the root outwards, as far as a screen can hold; of two
+  // configs, what leads to the first changes.
+
+  let stepChange = () => {};
+  function goTo(box, row) {
+    const number = row === null ? places[box][0] : itemAt.get(`${box}:${row}`);
+    if (number !== undefined) choose(number);
+  }
+
+  function openChanged() {
+    const MOST = 150;
+    let count = 0;
+    state.open.add(0);
+    for (let number = 0; number < boxes.length && count < MOST; number++) {
+      if (!boxes[number].change) continue;
+      count++;
+      for (let at = number; !state.open.has(at); at = boxes[at].holder[0]) {
+        state.open.add(at);
+        if (!boxes[at].holder) break;
+      }
+    }
+  }
 
   function openFirst() {
     const MOST = 60;
@@ -842,7 +897,11 @@
   for (const [, , toBox, toRow] of scene.references) followed.add(`${toBox}:${toRow}`);
   follow();
   collectItems();
-  openFirst();
+  if (scene.sections) {
+    state.defaults = false;
+    pressed("defaults");
+    openChanged();
+  } else openFirst();
   scene.groups.slice(0, 12).forEach((name, number) => {
     const entry = element("span"), swatch = svg("svg", { viewBox: "0 0 12 12", class: `t${number % scene.tints}` });
     swatch.append(svg("rect", { class: "swatch", x: 0.5, y: 0.5, width: 11, height: 11, rx: 3 }));
@@ -850,6 +909,10 @@
     find("legend").append(entry);
   });
   find("legend").hidden = !scene.groups.length;
+  if (scene.sections) {
+    stepChange = listChanges(scene.sections, goTo);
+    tellEffects(scene.effects);
+  }
   updateLines();
   updateGraph();
   choose(0, { keepGraph: true });

@@ -1,0 +1,131 @@
+"""Batches: rows over the mesh, the last batch of an evaluation, data that ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from fdlkit.check import layouts, module_paths
+from fdlkit.check.layouts import Indivisible, NamedArray
+from fdlkit.errors import UserError
+from fdlkit.graph.paths import Path
+from fdlkit.sharding.layout import AxisRules
+from fdlkit.sharding.mesh import MESH_AXES
+
+if TYPE_CHECKING:
+    from fdlkit.check.findings import Finding
+    from fdlkit.check.subject import Subject
+    from fdlkit.data.pipeline import Pipeline
+
+
+def find(subject: Subject) -> Iterator[Finding]:
+    """What is wrong with the batches of a run."""
+    trainer = subject.trainer
+    assert trainer is not None
+    _, rules = layouts.rule_faults(trainer.rules, MESH_AXES)
+    for name, data in (
+        ("train_data", trainer.train_data),
+        ("eval_data", trainer.eval_data),
+    ):
+        if data is None:
+            continue
+        if subject.mesh is not None:
+            yield from _rows(subject, name, data, rules, dict(subject.mesh.shape))
+        try:
+            yield from _length(subject, name, data)
+        except UserError as error:
+            first, *rest = error.lines
+            yield subject.finding(
+                "AX016",
+                name,
+                "\n".join([f"{name} cannot be opened: {first}", *map(str.strip, rest)]),
+                fix=f"mend {name}, or run the check where its data is",
+            )
+
+
+def axes(rules: AxisRules) -> tuple[str, ...]:
+    """The mesh axes that the rows of a batch are cut over."""
+    array = NamedArray("batch", (1,), ("batch",), ())
+    return layouts.dim_axes(array, rules)[0]
+
+
+def _rows(
+    subject: Subject, name: str, data: Pipeline, rules: AxisRules, mesh: dict[str, int]
+) -> Iterator[Finding]:
+    over = axes(rules)
+    parts = layouts.parts_of(over, mesh)
+    size = data.batch_size
+    if size % parts == 0:
+        return
+    fault = Indivisible(0, "batch", size, parts, over)
+    cut = " * ".join(f"{axis}={mesh[axis]}" for axis in over if mesh[axis] > 1)
+    path = module_paths.source_of(subject, (name, "batch_size"))
+    rows = "fewer rows than devices" if size < parts else "no equal number of rows each"
+    cuts = " or ".join(map(str, fault.cuts))
+    yield subject.finding(
+        "AX013",
+        path,
+        f"{name}: a batch of {size} on {parts} devices (mesh {cut}): {rows}",
+        fix=f"batch_size={' or '.join(map(str, fault.sizes))}, or a mesh that cuts the "
+        f"batch in {cuts}",
+        numbers={"batch_size": size, "parts": parts, "left_over": size % parts},
+        nearest=fault.sizes,
+    )
+
+
+def _length(subject: Subject, name: str, data: Pipeline) -> Iterator[Finding]:
+    trainer = subject.trainer
+    assert trainer is not None
+    if name == "eval_data":
+        if data.num_epochs is None:
+            yield subject.finding(
+                "AX015",
+                f"{name}.num_epochs",
+                "eval_data repeats for ever (num_epochs=None), and an evaluation reads "
+                "all of it: the first one would never end",
+                fix="eval_data.num_epochs=1",
+                nearest=(1,),
+            )
+            return
+        left = data.num_epochs * data.num_examples % data.batch_size
+        if left and data.remainder == "drop" and data.num_batches:
+            total = data.num_epochs * data.num_examples
+            yield subject.finding(
+                "AX014",
+                f"{name}.remainder",
+                f"an evaluation leaves out {left:,} of {total:,} rows, what is left "
+                f"after {data.num_batches:,} batches of {data.batch_size:,}",
+                fix="eval_data.remainder='pad': rows that fill the last batch count "
+                "for nothing",
+                numbers={
+                    "rows": total,
+                    "left_out": left,
+                    "batches": data.num_batches,
+                },
+                nearest=("'pad'",),
+            )
+        return
+    if data.num_examples and data.num_batches is None:
+        return
+    there, steps = data.num_batches or 0, trainer.num_train_steps
+    if there < steps:
+        yield subject.finding(
+            "AX015",
+            module_paths.source_of(subject, ("num_train_steps",)),
+            f"train_data ends after {there:,} batches, and num_train_steps={steps:,}",
+            fix=f"train_data.num_epochs=None repeats it for ever; or "
+            f"num_train_steps={there}",
+            numbers={"batches": there, "steps": steps},
+            nearest=(there,),
+        )
+
+
+def time_of(subject: Subject, size: int) -> Path | None:
+    """The argument that gives a batch's `time` its size; None if none is known."""
+    trainer = subject.trainer
+    assert trainer is not None
+    path: Path = ("train_data", "source")
+    source: Any = trainer.train_data.source
+    if getattr(source, "length", None) == size:
+        return module_paths.source_of(subject, (*path, "length"))
+    return None

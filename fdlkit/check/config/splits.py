@@ -1,0 +1,105 @@
+"""Training and evaluation data that do not belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fdlkit.check.findings import Finding
+from fdlkit.check.subject import Subject
+from fdlkit.graph import paths, reprs
+from fdlkit.graph.faults import BrokenReferenceError
+from fdlkit.graph.model import UNKNOWN, Argument, Leaf, Link
+
+TRAIN, EVAL = "train_data", "eval_data"
+# Where the examples come from, as against the order in which they are given.
+SOURCE = "source"
+
+
+def find(subject: Subject) -> Iterator[Finding]:
+    """Tokenizers that differ, and seeds and fractions that make another split."""
+    trainer = subject.trainer
+    if trainer is None or trainer.eval_data is None:
+        return
+    from fdlkit.data.describe import check_same_tokenizer
+    from fdlkit.errors import UserError
+
+    try:
+        check_same_tokenizer(trainer.train_data, trainer.eval_data)
+    except UserError as error:
+        first, *more = error.lines
+        yield subject.finding(
+            "CF019",
+            (EVAL,),
+            "\n".join([first, *(line.strip() for line in more[:2])]),
+            fix=_one_tokenizer(subject),
+        )
+    yield from _splits(subject)
+
+
+def _one_tokenizer(subject: Subject) -> str:
+    path = (SOURCE, "tokenizer")
+    if None in [subject.node_at((data, *path)) for data in (TRAIN, EVAL)]:
+        return "have both sources use one tokenizer"
+    train, held_out = (paths.format((data, *path)) for data in (TRAIN, EVAL))
+    return f"cfg.{held_out} = cfg.{train}"
+
+
+def _splits(subject: Subject) -> Iterator[Finding]:
+    """Goes down both sources as far as they are made alike."""
+    graph = subject.graph
+    start, other_start = (subject.node_at((data, SOURCE)) for data in (TRAIN, EVAL))
+    todo: list[tuple[int, int, paths.Path]] = []
+    if start is not None and other_start is not None:
+        todo.append((start, other_start, ()))
+    while todo:
+        one, two, way = todo.pop()
+        left, right = graph.nodes[one], graph.nodes[two]
+        if one == two or left.callable != right.callable or left.kind != right.kind:
+            continue
+        for argument in left.arguments:
+            other = right.argument(argument.key)
+            if other is None:
+                continue
+            path = (*way, argument.key)
+            if _decides_a_split(argument.key):
+                yield from _compare(subject, path, (one, argument), (two, other))
+            if isinstance(argument.value, Link) and isinstance(other.value, Link):
+                todo.append((argument.value.node, other.value.node, path))
+
+
+def _decides_a_split(key: paths.PathKey) -> bool:
+    if not isinstance(key, str):
+        return False
+    return key == "seed" or key.endswith(("_seed", "fraction"))
+
+
+def _compare(
+    subject: Subject,
+    way: paths.Path,
+    one: tuple[int, Argument],
+    two: tuple[int, Argument],
+) -> Iterator[Finding]:
+    values = [_worth(subject, *one), _worth(subject, *two)]
+    if UNKNOWN in values or values[0] == values[1]:
+        return
+    train, held_out = (paths.format((data, SOURCE, *way)) for data in (TRAIN, EVAL))
+    yield subject.finding(
+        "CF018",
+        held_out,
+        f"{held_out} is {reprs.text(values[1])}, and {train} is "
+        f"{reprs.text(values[0])}: they are held out of two different splits",
+        numbers={TRAIN: reprs.text(values[0]), EVAL: reprs.text(values[1])},
+        fix=f"give both the same: {held_out} = ref('{train}')",
+    )
+
+
+def _worth(subject: Subject, holder: int, argument: Argument) -> object:
+    value = argument.default if argument.value is None else argument.value
+    inner = subject.graph.node(value)
+    if inner is not None and inner.kind == "reference":
+        assert isinstance(value, Link)
+        try:
+            return subject.resolver.value(value.node, holder)
+        except BrokenReferenceError:
+            return UNKNOWN
+    return value.live if isinstance(value, Leaf) else UNKNOWN
