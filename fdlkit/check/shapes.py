@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import flax.linen as nn
 import jax
 
+from fdlkit import suggest
 from fdlkit.check import module_paths, trace
 from fdlkit.check.watching import BadConstraintError, Failure
 from fdlkit.errors import UserError
@@ -82,7 +83,7 @@ def _dead_key(subject: Subject, part: str, error: DeadKeyError) -> Finding:
         fix=f"set it to {error.meant!r}"
         if error.meant
         else "name something that is there",
-        meant=f"did you mean {error.meant!r}?" if error.meant else None,
+        meant=suggest.did_you_mean(error.meant),
         nearest=(error.meant,) if error.meant else names,
     )
 

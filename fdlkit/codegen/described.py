@@ -197,7 +197,8 @@ class _Describer:
         if isinstance(value, types.MethodType):
             return "method", [(".of", value.__self__), (".by", value.__func__)], False
         if (array := _array(value)) is not None:
-            return name, array, False
+            numpy: Any = sys.modules["numpy"]
+            return name, array, not isinstance(value, numpy.ndarray)  # it can change
         return name, self._attributes(value), False
 
     def _partial(self, value: Any) -> tuple[str, list[tuple[str, Any]], bool]:

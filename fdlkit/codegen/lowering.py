@@ -10,7 +10,7 @@ from typing import Any
 
 from fiddle import signatures as fiddle_signatures
 
-from fdlkit.codegen import naming
+from fdlkit.codegen import inside, naming
 from fdlkit.codegen.leaves import Leaves
 from fdlkit.codegen.program import (
     Comments,
@@ -148,12 +148,22 @@ class Lowering:
         """A leaf where it stands; what cannot be written is noted."""
         try:
             held = leaf.value
+            if isinstance(held, Made):
+                self._refuse_held_twice(held.live)
             if isinstance(held, _OBJECTS) and id(held.live) in self._held_often:
                 return (Use(self._object(held)),)
             return self.leaves.leaf(leaf)
         except UnwritableError as error:
             self.refusals.add(node, key, error)
             return ("None",)
+
+    def _refuse_held_twice(self, value: Any) -> None:
+        if (twice := inside.held_twice(value)) is not None:
+            raise UnwritableError(
+                f"a {type(value).__name__} that holds one and the same "
+                f"{type(twice).__name__} twice",
+                "make it in a function, and configure that: fdl.Config(make_it)",
+            )
 
     def symbol(self, symbol: Symbol | None, node: int) -> Text:
         """What a node calls."""

@@ -145,7 +145,25 @@ def _dataclass(value: Any, leaves: Leaves) -> Text | None:
         ):
             continue
         named[field.name] = held
+    if not _is_made_by(value, named):
+        return None
     return leaves.call(leaves.type_name(value), (), named)
+
+
+def _is_made_by(value: Any, named: dict[str, Any]) -> bool:
+    """Whether a constructor's arguments make the fields too that it does not take."""
+    hidden = [field.name for field in dataclasses.fields(value) if not field.init]
+    if not hidden:
+        return True
+    try:
+        again = type(value)(**named)
+        return all(
+            type(getattr(again, name)) is type(getattr(value, name))
+            and bool(getattr(again, name) == getattr(value, name))
+            for name in hidden
+        )
+    except Exception:  # noqa: BLE001 - a constructor or `==` may raise anything
+        return False
 
 
 def _is_plainly_equal(one: Any, two: Any) -> bool:

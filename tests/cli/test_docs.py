@@ -25,6 +25,7 @@ def without_lines(text):
 @pytest.mark.parametrize("session", SESSIONS, ids=lambda s: s.splitlines()[0][9:60])
 def test_a_session_in_the_docs_is_true(session, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
+    monkeypatch.delenv("COLUMNS", raising=False)  # which a parent may have set
     code = None
     for typed, expected in re.findall(r"^\$ (.*)\n((?:[^$].*\n)*)", session, re.M):
         if typed == "echo $?":

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import re
+
+import fiddle as fdl
 import hypothesis
 import pytest
 
@@ -22,10 +27,28 @@ _settings = hypothesis.settings(
 )
 
 
+# What the generator draws and code refuses: a field that no constructor takes, a
+# partial that may hold a list or dict twice, arrays of another machine's byte order.
+_MAY_BE_REFUSED = re.compile(
+    r"count=(?!3\b)|functools\.partial\(.*[\[{]|dtype='?>", re.DOTALL
+)
+
+
+def written(config, style):
+    """The code; None where it may be refused, and is."""
+    if not _MAY_BE_REFUSED.search(repr(config)):
+        return unformatted(config, style)
+    with contextlib.suppress(UserError):
+        return unformatted(config, style)
+    return None
+
+
 @_settings
 @hypothesis.given(config=configs())
 def test_code_of_the_style_fiddle_makes_an_equal_config(config, evaluated):
-    text = unformatted(config, "fiddle")
+    text = written(config, "fiddle")
+    if text is None:
+        return
     made = evaluated(text, "base")
     assert equal(made, config), text
     wanted = described.describe(plain_config(config))
@@ -43,7 +66,17 @@ def test_code_of_the_style_build_returns_what_a_build_returns(config, evaluated)
         with pytest.raises(UserError):
             unformatted(config, "build")
         return
-    text = unformatted(config, "build")
+    text = written(config, "build")
+    if text is None:
+        return
     made = evaluated(text, "build")
     wanted, found = described.describe(built), described.describe(made)
     assert described.difference(wanted, found) is None, text
+
+
+@pytest.mark.parametrize("style", ["build", "fiddle"])
+def test_a_value_that_holds_one_list_twice_is_refused(style):
+    held: list[int] = []
+    config = fdl.Config(dict, a=functools.partial(dict, x=held, y=held))
+    with pytest.raises(UserError, match="a partial that holds one and the same list"):
+        unformatted(config, style)

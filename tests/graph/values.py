@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import datetime
 import decimal
@@ -151,7 +152,7 @@ def _settings(rate: Any, table: dict[Any, Any], count: int) -> Settings:
 
 
 def _partial(function: Any, x: Any, y: Any) -> functools.partial[Any]:
-    return functools.partial(function, x, k=y, l=x)
+    return functools.partial(function, x, k=y, l=copy.deepcopy(x))
 
 
 VALUES = st.one_of(

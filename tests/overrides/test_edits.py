@@ -258,7 +258,7 @@ def test_a_long_override_is_cut_around_the_caret(change):
 
 
 def test_what_an_override_wrote_is_marked_as_such(change):
-    from fdlkit.graph.origins import origin
+    from fdlkit.graph.origins import Reader
 
     cfg, _ = change("steps=3")
-    assert origin(cfg, "steps").file == "--fdl_set"
+    assert Reader().origin(cfg, "steps").file == "--fdl_set"

@@ -92,8 +92,8 @@ def test_a_script_that_cannot_be_imported_is_refused_with_the_remedy(write, name
     path = write(name, program)
     done = run(path, folder=path.parent)
     assert (
-        f"make, which only the running program has (__main__: no other program can "
-        f"import {name}; move it into a file that can be imported)"
+        f"make, which only the running program has (__main__)\n    no other program "
+        f"can import {name}; move it into a file that can be imported"
     ) in done.stdout, done.stderr
 
 
@@ -131,10 +131,9 @@ def test_a_notebooks_classes_work_until_they_must_be_named():
     assert "size" in done.stdout
     assert done.stderr.splitlines()[-3:] == [
         "fdlkit.errors.UserError: a value of this config cannot be kept in JSON",
-        "  <root>: Model, which only the running program has (__main__: a notebook or "
-        "an interactive session; move it into a .py file and import it from there)",
-        "use a function or class at the top level of a module, and fdl.Config(...) "
-        "in place of a built object",
+        "  <root>: Model, which only the running program has (__main__)",
+        "    a notebook or an interactive session; move it into a .py file and import "
+        "it from there",
     ]
 
 

@@ -20,7 +20,18 @@ import numpy as np
 
 from fdlkit import suggest
 from fdlkit.graph import signatures, texts
-from fdlkit.graph.model import UNKNOWN, Graph, Leaf, Link, Node, Opaque, Symbol, Value
+from fdlkit.graph.model import (
+    UNKNOWN,
+    Array,
+    Graph,
+    Leaf,
+    Link,
+    Made,
+    Node,
+    Opaque,
+    Symbol,
+    Value,
+)
 from fdlkit.graph.paths import Path
 from fdlkit.overrides import hints, scalars
 
@@ -131,7 +142,7 @@ def _dtype(value: Value) -> Misfit | None:
 
 def _literal(graph: Graph, value: Value, annotation: Any) -> Misfit | None:
     choices = typing.get_args(annotation)
-    if not isinstance(value, Leaf) or isinstance(value.value, Opaque):
+    if not isinstance(value, Leaf) or _is_odd(value.value):
         return None
     if any(value.live == choice for choice in choices):
         return None
@@ -158,7 +169,7 @@ def _container(graph: Graph, value: Value, annotation: Any) -> Misfit | None:
     kind = hints.container_of(annotation)
     wrong = Misfit(_is_not(graph, value, annotation))
     if isinstance(value, Leaf):
-        if isinstance(value.value, Opaque | Symbol):
+        if isinstance(value.value, Symbol) or _is_odd(value.value):
             return None  # an array, a range, a user's own sequence
         if isinstance(value.value, str) and kind is object:
             # A string is a sequence of strings, and hardly ever meant as one.
@@ -224,8 +235,8 @@ def _scalar(graph: Graph, value: Value, annotation: Any) -> Misfit | None:
 
 
 def _is_odd(held: Any) -> bool:
-    """Whether it is a value that this form only quotes, of which nothing is known."""
-    return isinstance(held, Opaque)
+    """Whether it is an object of a type of its own, which may pass for many another."""
+    return isinstance(held, Opaque | Made | Array)
 
 
 def _number(text: str, annotation: Any) -> Any:
@@ -255,7 +266,7 @@ def _instance(graph: Graph, value: Value, annotation: type) -> Misfit | None:
             )
         return wrong if node.kind in ("list", "tuple") or "dict" in node.kind else None
     held, live = value.value, value.live
-    if isinstance(live, annotation) or isinstance(held, Opaque):
+    if isinstance(live, annotation) or _is_odd(held):
         return None
     if isinstance(held, str) and issubclass(annotation, os.PathLike):
         return None
