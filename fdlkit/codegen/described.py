@@ -11,8 +11,10 @@ from __future__ import annotations
 import collections
 import dataclasses
 import datetime
+import decimal
 import dis
 import enum
+import fractions
 import functools
 import hashlib
 import importlib.abc
@@ -33,7 +35,7 @@ Entry = list[Any]
 _ATOMS = (bool, int, float, complex, str, bytes, type(None))
 _VALUES = (
     *(range, slice, datetime.date, datetime.time, datetime.timedelta),
-    *(datetime.timezone, pathlib.PurePath),
+    *(datetime.timezone, pathlib.PurePath, decimal.Decimal, fractions.Fraction),
 )
 # Attributes in which a library counts or caches, and which no config decides.
 _COUNTERS = ("_id", "_object__state", "_pytree__state")
