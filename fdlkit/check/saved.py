@@ -75,7 +75,7 @@ def saved(directory: str) -> Saved:
 
 def _newest(root: epath.Path, given: str) -> epath.Path:
     for folder in (root / "checkpoints", root):
-        step = last_saved_step(folder) if folder.exists() else None
+        step = last_saved_step(folder) if folder.is_dir() else None
         if step is not None:
             return folder / str(step)
     if (root / ITEMS[0] / _METADATA).exists():

@@ -166,7 +166,8 @@ def _prove(
     del steps  # of the style `script` alone
     is_file = os.path.isfile(out) or not os.path.exists(out)
     if out != STDOUT and is_file:
-        beside = pathlib.Path(out).expanduser()
+        # What is built for the proof may change the folder.
+        beside = pathlib.Path(out).expanduser().absolute()
         proof.prove(text, loaded.cfg, style=style, function=function, beside=beside)
         return
     with tempfile.TemporaryDirectory() as folder:

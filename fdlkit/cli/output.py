@@ -32,6 +32,7 @@ def write(answer: str | bytes, out: str | None) -> None:
     path = pathlib.Path(out).expanduser()
     try:
         check(out)
+        _keep_sources(path, out)
         # A pipe or a device (`--out=/dev/stdout`) is no file that could be replaced.
         if path.exists() and not path.is_file():
             path.write_bytes(data)
@@ -40,6 +41,24 @@ def write(answer: str | bytes, out: str | None) -> None:
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL in it
         reason = error.strerror if isinstance(error, OSError) else error
         raise UserError(f"cannot write {cut(out)}: {reason}") from error
+
+
+def _keep_sources(path: pathlib.Path, out: str) -> None:
+    """Refuses to replace a file of Python that the answer was made from.
+
+    Raises:
+      UserError: The file, or what it is a link to, is a module of this process.
+    """
+    if not path.is_file():
+        return
+    real = os.path.realpath(path)
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str) and os.path.realpath(file) == real:
+            raise UserError(
+                f"cannot write {cut(out)}: the answer is made from it (module {name})",
+                "  give --out the name of another file",
+            )
 
 
 def check(out: str | None) -> None:

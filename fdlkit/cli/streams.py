@@ -21,9 +21,24 @@ def only_the_answer() -> Iterator[None]:
     Importing a file, calling its functions and building what they configure run code
     that may print, and that would stand in the middle of a tree or of JSON. So do the
     programs that it starts, and C code, which know the stream by its number alone.
+    It may change the folder too, and `--out=FILE` is meant from this one.
     """
-    with contextlib.redirect_stdout(sys.stderr), _number_redirected():
+    with (
+        contextlib.redirect_stdout(sys.stderr),
+        _number_redirected(),
+        _staying_here(),
+    ):
         yield
+
+
+@contextlib.contextmanager
+def _staying_here() -> Iterator[None]:
+    here = os.getcwd()
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):  # it may have taken the folder away
+            os.chdir(here)
 
 
 @contextlib.contextmanager

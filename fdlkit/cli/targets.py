@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import sys
-from collections.abc import Iterator
 
 from fdlkit import printable
 from fdlkit.cli.flags import Parsed
@@ -20,7 +17,7 @@ def load_overridden(target: str, parsed: Parsed) -> LoadedTarget:
 
     What the target lets a person name is kept for the completions of the next line.
     """
-    with only_the_answer(), _staying_here():
+    with only_the_answer():
         loaded, notes = overridden.load_overridden(
             target, parsed.overrides, allow=parsed.values["allow"]
         )
@@ -38,14 +35,3 @@ def _keep_offers(loaded: LoadedTarget, changes: store.Changes) -> None:
         offered = collecting.collect(loaded.cfg)
         if store.recall(*at, changes) != offered:  # most overrides change no name
             store.keep(*at, offered, changes)
-
-
-@contextlib.contextmanager
-def _staying_here() -> Iterator[None]:
-    """A user's file may change the folder, and `--out=FILE` is meant from this one."""
-    here = os.getcwd()
-    try:
-        yield
-    finally:
-        with contextlib.suppress(OSError):  # it may have taken the folder away
-            os.chdir(here)

@@ -42,6 +42,9 @@ def prove(
     Raises:
       RunFailedError: The text raises, or makes something else.
     """
+    # Before anything is built, which may change the folder.
+    searched = [entry or os.getcwd() for entry in sys.path]
+    beside = beside.absolute()
     if style == "fiddle":
         wanted, refused = described.describe(plain_config(cfg)), []
     else:
@@ -49,7 +52,7 @@ def prove(
         refused = [name for name in _DO_WITHOUT if name not in _named(text)]
     asked = {
         "function": function,
-        "path": [entry or os.getcwd() for entry in sys.path],
+        "path": searched,
         "refused": refused,
         "config": style == "fiddle",
     }

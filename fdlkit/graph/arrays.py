@@ -123,6 +123,9 @@ def fits(array: Array) -> bool:
     count = math.prod(array.shape)
     if size is None or count > MAX_ELEMENTS or len(array.data) > MAX_BYTES:
         return False
+    # Beside an axis of 0 the others may say anything, but NumPy counts them.
+    if math.prod(axis for axis in array.shape if axis) * max(size, 1) > sys.maxsize:
+        return False
     return len(array.data) == count * size
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 import os
 import stat
 import tokenize
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from fdlkit import tracebacks
 from fdlkit.errors import UserError
@@ -63,15 +64,31 @@ def _may_be_experiment(node: ast.FunctionDef) -> bool:
 
 
 def read_source(path: str | os.PathLike[str]) -> str:
-    """The file's text in the encoding that it declares."""
+    """The text of a Python file, in the encoding that it declares."""
+    try:
+        with _reading(path), tokenize.open(path) as file:
+            return file.read()
+    except (SyntaxError, UnicodeDecodeError) as error:
+        raise UserError(f"{os.fspath(path)} is not Python text: {error}") from error
+
+
+def read_json(path: str | os.PathLike[str]) -> str:
+    """The text of a JSON file, which is always in UTF-8."""
+    try:
+        with _reading(path), open(path, encoding="utf-8-sig") as file:
+            return file.read()
+    except UnicodeDecodeError as error:
+        what = f"{os.fspath(path)} is not UTF-8, which JSON is written in"
+        raise UserError(what) from error
+
+
+@contextlib.contextmanager
+def _reading(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         # A pipe has its text once, and whoever waits for it may wait for ever.
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise UserError(f"{os.fspath(path)} is no regular file")
-        with tokenize.open(path) as file:
-            return file.read()
-    except (SyntaxError, UnicodeDecodeError) as error:
-        raise UserError(f"{os.fspath(path)} is not Python text: {error}") from error
+        yield
     except OSError as error:
         raise UserError(f"cannot read {os.fspath(path)}: {error.strerror}") from error
 

@@ -126,15 +126,16 @@ def read_graph(target: str) -> Graph | None:
     from fdlkit.serialize import reading
 
     path = _json_file(spelt)
+    text = listing.read_json(path)
     with _naming(path):
-        return reading.read(listing.read_source(path))
+        return reading.read(text)
 
 
 def _load_json(spelt: spelling.Spelling, allow: Sequence[str]) -> LoadedTarget:
     from fdlkit.serialize import loading
 
     path = _json_file(spelt)
-    text = listing.read_source(path)
+    text = listing.read_json(path)
     if allow:
         # As for `pkg.mod:fn`: what the user allows may stand in the current folder.
         modules.make_importable(pathlib.Path.cwd())

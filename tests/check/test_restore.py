@@ -12,6 +12,8 @@ import pytest
 from etils import epath
 
 import fdlkit
+from fdlkit.check.saved import saved
+from fdlkit.errors import UserError
 from fdlkit.nn.norm import LayerNorm
 from fdlkit.nn.positions import LearnedPositions
 from fdlkit.train.checkpoints import CheckpointPolicy, Checkpoints
@@ -143,6 +145,13 @@ def test_another_norm_of_the_same_shapes_is_no_difference(workdir):
 def test_a_folder_without_a_checkpoint_is_said_to_be_one(tmp_path):
     (found,) = restore(fdlkit.load("experiments/lm.py:tiny"), tmp_path)
     assert found.code == "RE001"
+
+
+def test_a_file_is_said_to_hold_no_checkpoint(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("x")
+    with pytest.raises(UserError, match="there is no checkpoint in"):
+        saved(str(path))
 
 
 def test_layers_apart_and_stacked_are_told_as_such():

@@ -108,3 +108,30 @@ def test_comments_say_who_wrote_a_value(project):
     assert cli.main([*argv, "--comments=origin", "--fdl_set=n=4"]) == 0
     text = (project / "made.py").read_text()
     assert "# plain.py:12" in text and "n=4,  # from --fdl_set" in text
+
+
+def test_a_constructor_that_changes_the_folder_does_not_move_the_file(project, capsys):
+    (project / "away").mkdir()
+    (project / "plain.py").write_text(
+        "import os\nimport fiddle as fdl\n\n"
+        "class Mover:\n    def __init__(self, to): os.chdir(to)\n\n"
+        f"def base():\n    return fdl.Config(Mover, to={str(project / 'away')!r})\n"
+    )
+    argv = ["codegen", "plain.py:base", "--style=build", "--out=made.py"]
+    assert cli.main(argv) == 0, capsys.readouterr().err
+    assert (project / "made.py").is_file()
+    assert list((project / "away").iterdir()) == []
+
+
+@pytest.mark.parametrize("out", ["plain.py", "link.py"])
+@pytest.mark.parametrize("argv", [["codegen", "--style=fiddle"], ["show"]])
+def test_the_file_that_defines_the_config_is_never_replaced(argv, out, project, capsys):
+    (project / "link.py").symlink_to("plain.py")
+    verb, *flags = argv
+    assert cli.main([verb, "plain.py:base", *flags, f"--out={out}"]) == 2
+    said = capsys.readouterr().err
+    assert f"error: cannot write {out}: the answer is made from it" in said
+    assert (project / "plain.py").read_text() == PLAIN
+    assert sorted(p.name for p in project.iterdir() if p.suffix == ".py") == [
+        *("link.py", "plain.py", "small.py")
+    ]

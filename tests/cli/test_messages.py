@@ -26,6 +26,8 @@ ROOMS = ("graph", "overrides", "serialize", "targets", "view", "cli")
 SEEN_ELSEWHERE = {
     "cli.main:_version": "where fdlkit is not installed, only there",
     "cli.golden:_refuse_two_in_one_place": "tests/cli/test_golden.py",
+    "cli.output:_keep_sources": "tests/cli/test_codegen.py, of a config's own file",
+    "targets.listing:read_json": "tests/serialize/test_hostile.py, of UTF-16",
     "cli.main:_refuse_a_lost_place": "tests/cli/test_streams.py, where it is gone",
     "cli.codegen:only_experiment": "tests/cli/test_codegen.py, where there is none",
     "cli.drawing:program": "tests/cli/test_show.py, on a terminal",

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from fdlkit.cli import main as cli
+
 FOLDER = pathlib.Path(__file__).with_name("hostile")
 
 LENDER = "tests.serialize.lender"
@@ -21,6 +23,7 @@ LENDER = "tests.serialize.lender"
 # For each file the path that is told, and words that must stand behind it.
 CASES: dict[str, tuple[str, str]] = {
     "argument_twice": ("model[0]", "has argument 0 twice"),
+    "array_of_endless_axes": ("model.loss", "an array of 0 bytes, which is not what"),
     "array_of_objects": ("model.loss", "unknown dtype, 'object'"),
     "array_too_long": ("model.loss", "an array of 8 bytes, which is not what"),
     "array_too_short": ("model.loss", "an array of 3 bytes, which is not what"),
@@ -175,3 +178,14 @@ def test_a_text_of_100_000_levels_is_refused(told):
 
 def test_there_is_a_file_for_every_case():
     assert {path.stem for path in FOLDER.glob("*.json")} == set(CASES)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
+def test_a_file_in_another_encoding_is_refused_as_json_not_as_python(
+    encoding, tmp_path, capsys
+):
+    path = tmp_path / "cfg.json"
+    path.write_bytes('{"schema": "ü"}'.encode(encoding))
+    assert cli.main(["show", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert said == f"error: {path} is not UTF-8, which JSON is written in\n"
