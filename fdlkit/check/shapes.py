@@ -128,7 +128,7 @@ def _failure(subject: Subject, failure: Failure) -> Finding:
         "SH002",
         place,
         "\n".join([f"{who} cannot be traced: {type(error).__name__}: {text}", *at]),
-        fix="mend what the line does with these shapes, or the arguments that set them",
+        fix="mend what the line does, or the arguments that decide what it is given",
         subject=what or None,
     )
 

@@ -145,5 +145,7 @@ def _key(text: str, span: tuple[int, int]) -> paths.PathKey:
         hint = ""
         if part[-1] in "-/%@&|^" and text[span[1] :].startswith("="):
             hint = "of the operators there are =, += and *="
+        if part == "[*]":
+            hint = "everywhere below is **, as in **.dropout"
         raise BadTextError(what, span, hint=hint) from error
     return key

@@ -38,6 +38,21 @@ def test_a_sound_experiment_has_no_finding():
     assert fdlkit.check(experiment()) == []
 
 
+def follower(width: int, inner: int, ratio: int = 1) -> None: ...
+
+
+def test_what_follows_a_wrong_value_is_not_told_beside_it():
+    cfg = fdl.Config(follower, width="24", inner=fdlkit.ref(".width") * 2)
+    (finding,) = found(cfg)
+    assert finding.path == "width"
+    assert finding.fix == "write width = 24"
+
+
+def test_a_wrong_value_that_is_computed_from_a_right_one_is_told():
+    cfg = fdl.Config(follower, width=3, inner=4, ratio=fdlkit.ref(".width") / 2)
+    assert [finding.path for finding in found(cfg)] == ["ratio"]
+
+
 @pytest.mark.parametrize("name", ["base", "tiny", "tied"])
 def test_a_shipped_experiment_has_no_finding_and_allows_none(name):
     cfg = fdlkit.load(f"experiments/lm.py:{name}")

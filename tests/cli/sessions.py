@@ -372,6 +372,7 @@ SESSIONS: dict[str, list[str]] = {
         "a..b=1",
         "a[=1",
         "a[1 2]=3",
+        "a[*].b=3",
         "**=1",
         "~part.width=3",
         "~table.beta",

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_every_block_of_the_page_runs(tmp_path):
     text = (ROOT / "docs" / "experiments.md").read_text()
-    experiment, stack, by_hand, built = re.findall(
+    experiment, stack, by_hand, built, own_text = re.findall(
         r"```python\n(.*?)```", text, re.DOTALL
     )
     commands = "".join(re.findall(r"```\n(fdlkit .*?)```", text, re.DOTALL))
@@ -21,10 +21,12 @@ def test_every_block_of_the_page_runs(tmp_path):
     (tmp_path / "stack.py").write_text(stack)
     (tmp_path / "by_hand.py").write_text(by_hand)
     (tmp_path / "built.py").write_text(built)
+    (tmp_path / "own_text.py").write_text(own_text)
     lines = [
         [sys.executable, "by_hand.py"],
         [sys.executable, "stack.py"],
         [sys.executable, "built.py"],
+        [sys.executable, "own_text.py"],
         *([sys.executable, "-m", *line.split()] for line in commands.splitlines()),
     ]
     for line in lines:

@@ -17,7 +17,26 @@ _KINDS = ("config", "partial", "arg_factory", "buildable")
 
 
 def find(subject: Subject) -> Iterator[Finding]:
-    """Every set value that is not what its parameter says."""
+    """Every set value that is not what its parameter says.
+
+    A value that follows another one by reference is not told beside it: whoever mends
+    the source mends it too, and a fix of its own would cut the reference.
+    """
+    misfits = list(_misfits(subject))
+    wrong = {(number, argument.key) for number, argument, _ in misfits}
+    for number, argument, finding in misfits:
+        value = argument.value
+        inner = subject.graph.node(value)
+        if inner is not None and inner.kind == "reference":
+            assert isinstance(value, Link)
+            sources = subject.resolver.sources(value.node, number)
+            if any((at.holder, at.key) in wrong for at in sources):
+                continue
+        yield finding
+
+
+def _misfits(subject: Subject) -> Iterator[tuple[int, Argument, Finding]]:
+    """The misfits, each with the node and the argument that it is at."""
     known: dict[int, Mapping[str, signatures.Parameter] | None] = {}
     for number in subject.places.order:
         node = subject.graph.nodes[number]
@@ -32,7 +51,8 @@ def find(subject: Subject) -> Iterator[Finding]:
         for argument in node.arguments:
             parameter = _parameter(parameters, argument)
             if argument.value is not None and parameter is not None:
-                yield from _check(subject, number, node, argument, parameter)
+                for finding in _check(subject, number, node, argument, parameter):
+                    yield number, argument, finding
 
 
 def _parameters(called: Any) -> Mapping[str, signatures.Parameter] | None:
