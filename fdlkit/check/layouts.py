@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from fdlkit import suggest
-from fdlkit.sharding.layout import AxisRules, mesh_spec
+from fdlkit.sharding.layout import AxisRules, divisors, mesh_spec
 
 MeshShape = Mapping[str, int]
 
@@ -98,11 +98,8 @@ class Indivisible:
 
         Only divisors of the parts: the rest of the devices can then go to another axis.
         """
-        return tuple(
-            n
-            for n in range(self.parts - 1, 0, -1)
-            if self.size % n == 0 and self.parts % n == 0
-        )
+        both = math.gcd(self.size, self.parts)
+        return tuple(n for n in reversed(divisors(both)) if n < self.parts)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,6 +8,9 @@ from collections.abc import Iterator, Mapping
 
 from fdlkit.sharding.mesh import MESH_AXES, Mesh
 
+# Suggestions are among numbers of slices that somebody may have.
+_MAX_SLICES = 4_096
+
 Sizes = Mapping[str, int]
 
 
@@ -65,7 +68,9 @@ def mesh_faults(
             f"mesh.dcn ({written(dcn)}) asks for {slices} slices, and {devices} "
             f"devices do not form {slices} equal ones",
             nearest=tuple(
-                f"{n} slices" for n in range(slices - 1, 0, -1) if devices % n == 0
+                f"{n} slices"
+                for n in range(min(slices - 1, _MAX_SLICES), 0, -1)
+                if devices % n == 0
             )[:2],
         )
         return

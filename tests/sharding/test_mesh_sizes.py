@@ -11,6 +11,7 @@ from fdlkit.sharding.layout import (
     DEFAULT_RULES,
     check_divides,
     check_rules,
+    divisors,
     like_parameters,
     mesh_spec,
 )
@@ -119,3 +120,8 @@ def test_moments_are_laid_out_like_their_parameters_whatever_wraps_them():
         PartitionSpec("data")
     ]
     assert [s for path, s in found if "count" in path] == [PartitionSpec()]
+
+
+@pytest.mark.parametrize("n", [1, 2, 12, 36, 97, 360])
+def test_divisors_are_all_there_in_order(n):
+    assert divisors(n) == [d for d in range(1, n + 1) if n % d == 0]
