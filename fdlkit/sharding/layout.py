@@ -105,7 +105,7 @@ def check_divides(
 
 
 def divisors(n: int) -> list[int]:
-    """All divisors of a positive number, in order; takes the square root of its time."""
+    """All divisors of a positive number, in order."""
     low = [d for d in range(1, math.isqrt(n) + 1) if n % d == 0]
     return low + [n // d for d in reversed(low) if d * d != n]
 

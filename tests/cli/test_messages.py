@@ -38,8 +38,8 @@ SEEN_ELSEWHERE = {
     "graph.restore:_live": "tests/serialize, of a graph that nothing looks up",
     "overrides.values:_called": "a guard: of what only Fiddle itself would refuse",
     "overrides.symbols:Scope.find": "tests/overrides/test_untyped.py",
+    "targets.listing:_reading": "tests/targets/test_files.py: pipes, no permission",
     "targets.listing:parse_source": "of what one Python calls no syntax error",
-    "targets.listing:read_source": "of a file that may not be read; root may",
     "targets.loading:load_target": "a guard: such a text is no target before",
     "targets.modules:existing": "tests/targets/test_files.py, of pipes and links",
 }

@@ -158,7 +158,7 @@ def test_reading_imports_nothing(tmp_path):
     path = tmp_path / "fiddle.json"
     path.write_text(serialization.dump_json(fdl.Config(optax.adam, 0.5)))
     program = (
-        "import sys\n"
+        "import sys, encodings.utf_8_sig\n"
         "from fdlkit.targets.loading import read_graph\n"
         "from fdlkit.serialize import reading\n"
         "before = set(sys.modules)\n"
