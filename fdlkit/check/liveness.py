@@ -179,7 +179,8 @@ class _Program:
 
     def _scan(self, eqn: Any, inputs: list[int]) -> list[int]:
         params = eqn.params
-        fixed = params["num_consts"] + params["num_carry"]
+        consts, carried = _scan_counts(params)
+        fixed = consts + carried
         body = params["jaxpr"].jaxpr
         part = _Program(self.mesh)
         arguments = []
@@ -196,7 +197,7 @@ class _Program:
         outputs = []
         for number, (var, i) in enumerate(zip(eqn.outvars, found, strict=True)):
             cut = part.values[i].cut
-            stacked = number >= params["num_carry"]
+            stacked = number >= carried
             outputs.append(self.new(var.aval, ((), *cut) if stacked else cut))
         self.ops.append(_Op("scan", inputs, outputs, part.peak(found)))
         return outputs
@@ -304,3 +305,11 @@ def working_bytes(jaxpr: Any, cuts: Sequence[Cut], mesh: Mapping[str, int]) -> i
         for var, cut in zip(jaxpr.jaxpr.invars, cuts, strict=True)
     ]
     return program.peak(program.run(jaxpr.jaxpr, arguments))
+
+
+def _scan_counts(params: dict[str, Any]) -> tuple[int, int]:
+    """How many of a scan's inputs are constants, and how many are carried on."""
+    if "num_carry" in params:
+        return params["num_consts"], params["num_carry"]
+    consts, carried, _ = params["ft_in"].unpack()  # as newer releases of JAX say it
+    return len(consts), len(carried)

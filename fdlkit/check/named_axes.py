@@ -119,6 +119,7 @@ def written(hint: Any) -> str:
     """An annotation as a person writes it: `Float[Array, 'b t d']`."""
     dtype = getattr(hint.dtype, "__name__", "Shaped")
     array = getattr(hint.array_type, "__name__", str(hint.array_type))
+    array = array.rpartition(".")[2]  # some releases of JAX name the module too
     return f"{dtype}[{array}, {hint.dim_str!r}]"
 
 

@@ -58,6 +58,9 @@ def refuse(graph: Graph, places: Places) -> None:
         )
 
 
+# An int of 4,300 digits has this many bits at least.
+_MAX_BITS = 14_280
+
 # What cannot be kept, in words, and what to write in its place.
 _Loss = tuple[str, str]
 
@@ -86,10 +89,14 @@ def _losses(node: Node) -> Iterator[tuple[paths.PathKey | None, _Loss]]:
 def _named_by(argument: Argument) -> Iterator[Any]:
     """What an argument, its key and its tags hold that may have no lasting name."""
     value = argument.value
-    if type(value) is Leaf and type(value.value) not in _PLAIN:  # few are not
-        yield value.value
+    if type(value) is Leaf:
+        held = value.value
+        if type(held) not in _PLAIN or (type(held) is int and _is_long(held)):
+            yield held  # few are such
     if isinstance(argument.key, paths.Key):
         yield _held_key(argument.key)
+    elif type(argument.key) is int and _is_long(argument.key):
+        yield argument.key
     yield from argument.tags
 
 
@@ -103,6 +110,8 @@ def _held_key(key: paths.Key) -> Any:
             return Opaque("tuple", "a key nested too deeply for JSON", live=key.value)
         if type(part) is tuple:
             todo += [(inner, level + 1) for inner in part]
+        elif type(part) is int and _is_long(part):
+            return part
         elif part is not None and type(part) not in (bool, int, float, str, bytes):
             return Opaque(type(part).__qualname__, repr(part), live=part)
     return None
@@ -119,11 +128,33 @@ def _why_not(held: Any) -> _Loss | None:
         if way:
             what += f", which holds {_short(reprs.text(culprit))} at {way}"
         return what, remedy(culprit)
-    if isinstance(held, Made):  # what names it holds, and whether they last
+    if type(held) is int and _is_long(held):
+        return reprs.plain(
+            held
+        ), "keep it as text, and make the int of it in a function"
+    if isinstance(held, Made):
+        if any(type(part) is int and _is_long(part) for part in _parts(held)):
+            of = f"a {held.type.short} of an int of more digits than Python writes out"
+            return of, "make it in a function, and configure that: fdl.Config(make_it)"
+        # What names it holds, and whether they last.
         for part in values.symbols(held):
             if loss := _why_not(part):
                 return loss
     return None
+
+
+def _is_long(number: int) -> bool:
+    """Whether it has more digits than Python, or another reader of JSON, takes."""
+    return number.bit_length() > _MAX_BITS
+
+
+def _parts(made: Made) -> Iterator[Any]:
+    todo: list[Any] = [made]
+    while todo:
+        held = todo.pop()
+        yield held
+        if isinstance(held, Made):
+            todo += [value for _, value in held.arguments]
 
 
 def _why_not_symbol(symbol: Symbol) -> _Loss | None:

@@ -197,3 +197,15 @@ def test_what_only_the_running_program_has_is_refused():
         "  [0]: make, which only the running program has (__main__)",
         why,
     ]
+
+
+@pytest.mark.parametrize(
+    "held",
+    [10**4400, [10**4400], range(10**4400), {10**4400: 1}, {(1, 10**4400): 1}],
+    ids=["alone", "in a list", "in a range", "a key", "in a key"],
+)
+def test_an_int_of_more_digits_than_are_written_out_is_refused(held):
+    with pytest.raises(UserError, match="cannot be kept in JSON") as refused:
+        dumps(fdl.Config(dict, a=held))
+    assert "digits" in str(refused.value)
+    assert dumps(fdl.Config(dict, a=10**4200))
