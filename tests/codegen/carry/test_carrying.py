@@ -19,6 +19,11 @@ def carried(tmp_path, monkeypatch):
     """Carries `root` of the module `mine` from files that are given by name."""
     made = set()
 
+    def forget():  # what other tests have imported by the same names, too
+        for name in list(sys.modules):
+            if name.partition(".")[0] in made:
+                del sys.modules[name]
+
     def run(files, *roots, attributes=()):
         for name, text in files.items():
             path = tmp_path / f"{name}.py"
@@ -26,6 +31,7 @@ def carried(tmp_path, monkeypatch):
             path.write_text(textwrap.dedent(text))
             made.add(name.partition("/")[0])
         monkeypatch.syspath_prepend(tmp_path)
+        forget()
         importlib.invalidate_caches()
         importlib.import_module("mine")
         return carry(
@@ -36,9 +42,7 @@ def carried(tmp_path, monkeypatch):
         )
 
     yield run
-    for name in list(sys.modules):
-        if name.partition(".")[0] in made:
-            del sys.modules[name]
+    forget()
 
 
 def text(carried):
