@@ -72,8 +72,34 @@ def _array(module: str, elements: Any, value: Any, kind: Text, leaves: Leaves) -
     if math.prod(value.shape) == 0 and value.ndim != 1:
         zeros = Imported(module, "zeros")
         return (zeros, "(", *leaves.live(tuple(value.shape)), ", dtype=", *kind, ")")
+    if _is_lost_in_text(elements, value):
+        return _from_bytes(module, value, kind, leaves)
     inside = leaves.live(elements)
     return (Imported(module, "array"), "(", *inside, ", dtype=", *kind, ")")
+
+
+def _is_lost_in_text(elements: Any, value: Any) -> bool:
+    """Whether numbers do not say every bit: there are many kinds of NaN."""
+    import numpy
+
+    if value.dtype.kind not in "fcV":
+        return False
+    with numpy.errstate(invalid="ignore"):  # a NaN may be one that signals
+        is_nan = numpy.isnan(value)
+    if value.dtype.kind == "c" and is_nan.any():
+        return True
+    again = numpy.array(elements, value.dtype)
+    again[is_nan] = math.nan
+    return bool(again.tobytes() != value.tobytes())
+
+
+def _from_bytes(module: str, value: Any, kind: Text, leaves: Leaves) -> Text:
+    """`np.array(np.frombuffer(b"…", dtype=np.float32).reshape((2, 3)))`."""
+    read = (
+        *(Imported("numpy", "frombuffer"), "(", *leaves.live(value.tobytes())),
+        *(", dtype=", *kind, ").reshape(", *leaves.live(tuple(value.shape)), ")"),
+    )
+    return (Imported(module, "array"), "(", *read, ")")
 
 
 def _dtype_argument(dtype: Any, leaves: Leaves) -> Text:
@@ -93,6 +119,10 @@ def _scalar(value: Any, leaves: Leaves) -> Text | None:
     plain = value.item()
     if isinstance(plain, type(value)):
         return None  # what Python has no number for, such as a long double
+    if _is_lost_in_text(plain, value):
+        kind = _dtype_argument(value.dtype, leaves)
+        data = leaves.live(value.tobytes())
+        return (Imported("numpy", "frombuffer"), "(", *data, ", dtype=", *kind, ")[0]")
     return leaves.call(leaves.symbol(found), [plain])
 
 

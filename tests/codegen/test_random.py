@@ -8,6 +8,8 @@ import re
 
 import fiddle as fdl
 import hypothesis
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from fdlkit.codegen import described
@@ -80,3 +82,15 @@ def test_a_value_that_holds_one_list_twice_is_refused(style):
     config = fdl.Config(dict, a=functools.partial(dict, x=held, y=held))
     with pytest.raises(UserError, match="a partial that holds one and the same list"):
         unformatted(config, style)
+
+
+@pytest.mark.parametrize("style", ["build", "fiddle"])
+def test_a_nan_keeps_every_bit(style, evaluated):
+    odd = np.frombuffer(b"\x01\xff\x00\xfe", np.float16).copy()
+    config = fdl.Config(dict, a=odd, b=odd[0], c=jnp.asarray(odd[:1]))
+    made = evaluated(
+        unformatted(config, style), "build" if style == "build" else "base"
+    )
+    made = made if style == "build" else build(made)
+    for key, held in build(config).items():
+        assert np.asarray(made[key]).tobytes() == np.asarray(held).tobytes()

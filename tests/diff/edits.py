@@ -18,12 +18,13 @@ FRESH = st.sampled_from(["new", "newer", 1001, 1002, -0.125, Norm.RMS, len])
 
 def things(config: Any, kinds: Any) -> list[Any]:
     """Everything of some kinds in a config, each once."""
-    found, seen, todo = [], set(), [config]
+    found, todo = [], [config]
+    seen: dict[int, Any] = {}  # kept alive, or another thing might have its id
     while todo:
         value = todo.pop()
         if id(value) in seen:
             continue
-        seen.add(id(value))
+        seen[id(value)] = value
         if isinstance(value, kinds) and not isinstance(value, Reference):
             found.append(value)
         todo += [child for _, child in reversed(walk.children(value))]
