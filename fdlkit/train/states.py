@@ -1,17 +1,17 @@
 """Metrics' states: computed in a step, packed into one array, merged on the host.
 
-    packed = pack(compute_states(metrics, context))     # in the step, on the devices
-    states = unpack(packed, like)                       # on the host, from here on
-    total = merge_states(metrics, total, states)
-    numbers = results(metrics, total)
+packed = pack(compute_states(metrics, context))  # in the step, on the devices
+total = merge_states(metrics, total, packed.unpack())  # on the host, from here on
+numbers = results(metrics, total)
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import flax.struct
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -44,36 +44,60 @@ def compute_states(
     return states
 
 
-def pack(tree: Any) -> jax.Array:
-    """All arrays of a tree in one, `[n]` float32, in the order of its leaves.
+@flax.struct.dataclass
+class Packed:
+    """All arrays of a tree in one: it goes to the host in a fraction of the time.
 
-    One array goes to the host in a fraction of the time of many. Integers of 32 bits
-    become two floats each, so they stay exact.
+    Attributes:
+      values: `[n]` float32: the leaves one after another. Integers of 32 bits are two
+        floats each, so they stay exact.
+      structure: The tree's.
+      leaves: The shape and type of each leaf.
     """
-    parts = [_as_floats(jnp.asarray(leaf)) for leaf in jax.tree.leaves(tree)]
-    return jnp.concatenate(parts) if parts else jnp.zeros(0, jnp.float32)
+
+    values: Any
+    structure: Any = flax.struct.field(pytree_node=False)
+    leaves: tuple[tuple[tuple[int, ...], str], ...] = flax.struct.field(
+        pytree_node=False
+    )
+
+    def unpack(self) -> Any:
+        """The tree, of NumPy arrays; waits for the devices."""
+        flat = np.asarray(self.values)
+        found, begin = [], 0
+        for shape, dtype in self.leaves:
+            end = begin + math.prod(shape) * (2 if _is_wide(dtype) else 1)
+            found.append(_from_floats(flat[begin:end], dtype).reshape(shape))
+            begin = end
+        return jax.tree.unflatten(self.structure, found)
 
 
-def unpack(packed: Any, like: Any) -> Any:
-    """The tree that was packed, of NumPy arrays.
+def pack(tree: Any) -> Packed:
+    """A tree of arrays, bool, float16, bfloat16, float32 or of integers to 32 bits."""
+    leaves, structure = jax.tree.flatten(tree)
+    arrays = [jnp.asarray(leaf) for leaf in leaves]
+    parts = [_as_floats(array) for array in arrays]
+    return Packed(
+        values=jnp.concatenate(parts) if parts else jnp.zeros(0, jnp.float32),
+        structure=structure,
+        leaves=tuple((array.shape, array.dtype.name) for array in arrays),
+    )
+
+
+def pack_if(wanted: jax.Array, compute: Callable[[], Any]) -> Packed:
+    """What `compute` gives, packed, where it is wanted; zeros, for nothing, elsewhere.
 
     Args:
-      packed: `[n]` float32, from `pack`.
-      like: A tree of the shapes and types that were packed.
+      wanted: [] bool, known on the devices alone.
+      compute: Makes a tree of arrays; traced twice, and run where it is wanted.
     """
-    flat = np.asarray(packed)
-    leaves, structure = jax.tree.flatten(like)
-    found, begin = [], 0
-    for leaf in leaves:
-        end = begin + _floats_of(leaf)
-        found.append(_from_floats(flat[begin:end], leaf))
-        begin = end
-    return jax.tree.unflatten(structure, found)
-
-
-def packed_size(like: Any) -> int:
-    """The length of what `pack` makes of a tree of these shapes and types."""
-    return sum(map(_floats_of, jax.tree.leaves(like)))
+    like = jax.eval_shape(lambda: pack(compute()))
+    values = jax.lax.cond(
+        wanted,
+        lambda: pack(compute()).values,
+        lambda: jnp.zeros(like.values.shape, jnp.float32),
+    )
+    return like.replace(values=values)
 
 
 def merge_states(
@@ -97,18 +121,17 @@ def results(
     for name, metric in metrics.items():
         result = metric.result(states[name])
         if isinstance(result, Mapping):
-            found |= {f"{name}/{part}": float(number) for part, number in result.items()}
+            found |= {
+                f"{name}/{part}": float(number) for part, number in result.items()
+            }
         else:
             found[name] = float(result)
     return found
 
 
 def _is_wide(dtype: Any) -> bool:
-    return np.issubdtype(dtype, np.integer) and np.dtype(dtype).itemsize > 2
-
-
-def _floats_of(leaf: Any) -> int:
-    return math.prod(leaf.shape) * (2 if _is_wide(leaf.dtype) else 1)
+    known = jnp.dtype(dtype)
+    return known.kind in "iu" and known.itemsize > 2
 
 
 def _as_floats(array: jax.Array) -> jax.Array:
@@ -119,8 +142,8 @@ def _as_floats(array: jax.Array) -> jax.Array:
     return jnp.concatenate([high.astype(jnp.float32), low.astype(jnp.float32)])
 
 
-def _from_floats(flat: np.ndarray, like: Any) -> np.ndarray:
-    if _is_wide(like.dtype):
-        high, low = flat.astype(np.int64).reshape(2, -1)
-        flat = (high << _HALF) + low
-    return flat.astype(like.dtype).reshape(like.shape)
+def _from_floats(flat: np.ndarray, dtype: str) -> np.ndarray:
+    if not _is_wide(dtype):
+        return flat.astype(jnp.dtype(dtype))
+    high, low = flat.astype(np.int64).reshape(2, -1)
+    return ((high << _HALF) + low).astype(dtype)
