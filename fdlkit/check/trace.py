@@ -24,10 +24,10 @@ from fdlkit.errors import UserError
 from fdlkit.keys import DeadKeyError, get_key
 from fdlkit.sharding.layout import tree_path
 from fdlkit.sharding.mesh import MESH_AXES
-from fdlkit.train.context import dead_keys, forward, wanted_interms
+from fdlkit.train.context import dead_keys, forward, step_spec, wanted_interms
 from fdlkit.train.losses import Context, Elements
 from fdlkit.train.models import as_model
-from fdlkit.train.setup import STEP, Shapes, using
+from fdlkit.train.setup import Shapes, using
 from fdlkit.train.step import at_log_points, make_eval_step, make_train_step
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class _Parts:
             return found["interms"]
 
         variables = {"params": state.params, **state.model_state}
-        interms = jax.eval_shape(captured, variables, self.shapes.batch, STEP)
+        interms = jax.eval_shape(captured, variables, self.shapes.batch, step_spec())
         try:
             get_key(
                 {**context, "interms": interms}, error.key, wanted_by=error.wanted_by
@@ -261,7 +261,7 @@ def _eval_step(parts: _Parts, shapes: Shapes) -> Any:
     )
     state = shapes.state
     return jax.make_jaxpr(step)(
-        state.params, state.model_state, shapes.eval_batch, STEP
+        state.params, state.model_state, shapes.eval_batch, step_spec()
     )
 
 
@@ -317,7 +317,9 @@ def _with_inputs(trainer: Trainer, dead: list[tuple[str, DeadKeyError]]) -> Trai
     inputs = dict(trainer.inputs)
     for name, key in trainer.inputs.items():
         try:
-            get_key({"batch": batch, "step": STEP}, key, wanted_by=f"inputs.{name}")
+            get_key(
+                {"batch": batch, "step": step_spec()}, key, wanted_by=f"inputs.{name}"
+            )
         except DeadKeyError as error:
             dead.append((f"inputs[{name!r}]", error))
             if error.meant is not None:

@@ -33,6 +33,7 @@ from fdlkit.train.context import (
     forward,
     loss_path,
     model_inputs,
+    step_spec,
     wanted_interms,
 )
 from fdlkit.train.losses import Context, Loss
@@ -51,8 +52,6 @@ from fdlkit.train.step import (
 from fdlkit.train.throughput import count_flops
 
 ArraySpecs = Mapping[str, jax.ShapeDtypeStruct]
-
-STEP = jax.ShapeDtypeStruct((), np.int32)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -169,7 +168,9 @@ class Setup:
                     self.replicated,
                 ),
                 out_shardings=self.replicated,
-            ).lower(self.state.params, self.state.model_state, self.eval_batch, STEP)
+            ).lower(
+                self.state.params, self.state.model_state, self.eval_batch, step_spec()
+            )
 
 
 @contextlib.contextmanager
@@ -239,7 +240,7 @@ def prepare(
         variables = {"params": state.params, **state.model_state}
         with explained(shapes.batch):
             jaxpr, context = jax.make_jaxpr(context_of, return_shape=True)(
-                variables, shapes.batch, STEP
+                variables, shapes.batch, step_spec()
             )
     refuse_dead_keys(
         context,
@@ -370,7 +371,7 @@ def trace_shapes(
     refuse_unlike_inputs(model, inputs)
     init = make_init(model, optimizer, seed, tuple(losses))
     with explained(batch):
-        abstract_inputs = model_inputs(inputs, {"batch": batch, "step": STEP})
+        abstract_inputs = model_inputs(inputs, {"batch": batch, "step": step_spec()})
         # The key is made inside: made here it would be an array on a device.
         variables = jax.eval_shape(
             lambda given: model.init(jax.random.key(seed), given), abstract_inputs
