@@ -59,9 +59,12 @@ def find(subject: Subject) -> Iterator[Finding]:
     yield from of_losses
     yield from _state(subject, traced)
     broadcast = {finding.path for finding in of_losses if finding.code == "SH006"}
+    calls = set()
     for found in traced.watch.disagreements:
-        if found.part in broadcast:
-            continue  # told above, with both key paths
+        call = (found.module, found.part, found.where, len(found.arguments))
+        if found.part in broadcast or call in calls:
+            continue  # told above, with both key paths, or on a batch of another size
+        calls.add(call)
         place = paths.parse(found.part) if found.part else None
         yield subject.finding(
             "SH005",
