@@ -36,8 +36,8 @@ def find(subject: Subject) -> Iterator[Finding]:
     if subject.trainer is None:
         return
     traced = subject.trace
-    for place, error in traced.dead_keys:
-        yield _dead_key(subject, place, error)
+    for path, error in traced.dead_keys:
+        yield _dead_key(subject, path, error)
     told = set()
     for failure in traced.watch.failures:
         if isinstance(failure.error, DeadKeyError | BadConstraintError):

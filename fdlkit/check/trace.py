@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import flax.linen as nn
@@ -154,7 +154,8 @@ class _Parts:
         """Looks at every key path as soon as the model has run."""
         trainer = self.trainer
         # What a metric may read of a loss, whatever that comes to.
-        elements = dict.fromkeys(trainer.losses, Elements(None, None, None))
+        nothing: Any = None
+        elements = dict.fromkeys(trainer.losses, Elements(nothing, nothing, nothing))
         after = {**context, "losses": elements}
         params = context["params"]
         parts: list[tuple[Any, str, Context]] = [
@@ -216,7 +217,7 @@ class _Parts:
             for name, rate in self.trainer.all_schedules.items()
         }
 
-    def metrics(self, where: str) -> dict[str, Callable[..., Any]]:
+    def metrics(self, where: str) -> dict[str, Any]:
         """The metrics of a field of the trainer, telling the watch."""
         return {
             name: self.watch.wrapped(f"{where}[{name!r}]", metric)

@@ -332,12 +332,13 @@ def refuse_dead_keys(
     Raises:
       DeadKeyError: The first such key path.
     """
-    at_log_point = context | {"grads": context["params"], "updates": context["params"]}
+    params = context["params"]
+    at_log_point = {**context, "grads": params, "updates": params}
     parts: list[tuple[Any, str, Context]] = [
         (train_metrics, "train_metrics", at_log_point)
     ]
     if eval_batch is not None:
-        at_evaluation = context | {"batch": eval_batch}
+        at_evaluation = {**context, "batch": eval_batch}
         parts += [
             (loss, loss_path(losses, name), at_evaluation)
             for name, loss in losses.items()
