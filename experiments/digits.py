@@ -17,7 +17,8 @@ from fdlkit.data.pipeline import Pipeline
 from fdlkit.nn.conv_net import ConvNet
 from fdlkit.sharding.mesh import Mesh, MeshAxes
 from fdlkit.train.losses import CrossEntropy
-from fdlkit.train.metrics import Accuracy, MeanLoss
+from fdlkit.train.metrics import MeanLoss
+from fdlkit.train.metrics_of_classes import Accuracy
 from fdlkit.train.trainer import Trainer
 
 

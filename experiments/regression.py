@@ -22,7 +22,8 @@ from fdlkit.keys import Key
 from fdlkit.nn.dense_net import DenseNet
 from fdlkit.sharding.mesh import Mesh, MeshAxes
 from fdlkit.train.losses import Loss
-from fdlkit.train.metrics import MeanLoss, Metric, Norm
+from fdlkit.train.metrics import MeanLoss, Metric
+from fdlkit.train.metrics_of_values import Norm
 from fdlkit.train.trainer import Trainer
 
 
@@ -111,7 +112,7 @@ def base() -> fdl.Config[Trainer]:
         },
         train_metrics={
             # What the first layer gives, as its module's __call__ returned it.
-            "layer_norm": fdl.Config(Norm, of="interms.layer_0.__call__[0]"),
+            "layer_norm": fdl.Config(Norm, values="interms.layer_0.__call__[0]"),
         },
         optimizer=fdl.Config(optax.adam, learning_rate=schedule),
         learning_rate=ref("optimizer.learning_rate"),

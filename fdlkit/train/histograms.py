@@ -73,24 +73,24 @@ class Bars:
 class Histogram(Metric):
     """How the numbers below a key path are spread, as `Bars`.
 
-    Usage, in a trainer: `train_metrics={"grads": Histogram(of="grads.layers")}`.
+    Usage, in a trainer: `train_metrics={"grads": Histogram(values="grads.layers")}`.
 
     Attributes:
-      of: Key path of an array or of a tree of arrays: `params`, `grads.embed`,
+      values: Key path of an array or of a tree of arrays: `params`, `grads.embed`,
         `updates`, `interms.…`.
       each: A histogram for each array of the tree, named by its path; else one of all
         together.
     """
 
-    of: Key = "params"
+    values: Key = "params"
     each: bool = False
 
-    def state(self, *, of: Any, mask: jax.Array | None) -> State:
+    def state(self, *, values: Any, mask: jax.Array | None) -> State:
         """The counts `[bars]` and sums `[3]` of each array, by its path."""
         del mask  # it speaks of a batch's elements
-        leaves = jax.tree_util.tree_leaves_with_path(of)
+        leaves = jax.tree_util.tree_leaves_with_path(values)
         if not leaves:
-            raise UserError(f"a histogram of {self.of}: there is no array")
+            raise UserError(f"a histogram of {self.values}: there is no array")
         states = {tree_path(path): _counted(array) for path, array in leaves}
         if self.each:
             return states

@@ -20,7 +20,7 @@ from tests.train.toys import make_trainer
 
 
 def bars(*arrays, **fields) -> Bars:
-    metric = Histogram(of="params", **fields)
+    metric = Histogram(values="params", **fields)
     state = None
     for array in arrays:
         more = metric({"params": jnp.asarray(array, jnp.float32), "batch": {}})
@@ -69,23 +69,23 @@ def test_numbers_that_are_not_finite_are_left_out():
 def test_a_tree_is_one_histogram_or_one_for_each_array():
     tree = {"a": jnp.ones(3), "b": {"c": jnp.zeros(2)}}
     context = {"params": tree, "batch": {}}
-    one = Histogram(of="params")
+    one = Histogram(values="params")
     assert one.result(one(context)).count == 5
-    each = Histogram(of="params", each=True)
+    each = Histogram(values="params", each=True)
     found = each.result(each(context))
     assert {name: b.count for name, b in found.items()} == {"a": 3, "b/c": 2}
 
 
 def test_a_place_without_arrays_is_refused():
     with pytest.raises(UserError, match="there is no array"):
-        jax.eval_shape(lambda: Histogram(of="params")({"params": {}, "batch": {}}))
+        jax.eval_shape(lambda: Histogram(values="params")({"params": {}, "batch": {}}))
 
 
 def test_a_run_draws_what_it_is_asked_for(tmp_path):
     trainer = make_trainer(
         train_metrics={
-            "gradients": Histogram(of="grads"),
-            "parameters": Histogram(of="params", each=True),
+            "gradients": Histogram(values="grads"),
+            "parameters": Histogram(values="params", each=True),
         },
         writers=[TensorBoard()],
         num_train_steps=8,
