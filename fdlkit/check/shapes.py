@@ -58,10 +58,11 @@ def find(subject: Subject) -> Iterator[Finding]:
     yield from _losses(subject, traced)
     yield from _state(subject, traced)
     for found in traced.watch.disagreements:
+        place = paths.parse(found.part) if found.part else None
         yield subject.finding(
             "SH005",
-            module_paths.place_of(subject, found.module),
-            f"{found.where} is annotated {found.annotation}: {found.text}",
+            place or module_paths.place_of(subject, found.module),
+            "\n".join(found.lines()),
             fix="mend the annotation, or what is passed",
             subject="/".join(found.module) or None,
         )

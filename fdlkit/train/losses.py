@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import optax
+from jaxtyping import Array, Float, Integer, Real, Shaped
 
-from fdlkit.errors import UserError
 from fdlkit.keys import Key, get_key, resolve_keys
+from fdlkit.train.masks import batch_mask, spread_mask, weighted
+from fdlkit.train.named_axes import observed
 
 Context = Mapping[str, Any]
 
@@ -29,13 +31,10 @@ class Elements(NamedTuple):
     weights: jax.Array
     factor: jax.Array
 
-    def total(self) -> jax.Array:
-        """The weighted sum of the values, []; what counts nothing adds nothing."""
-        return jnp.sum(jnp.where(self.weights != 0, self.values * self.weights, 0.0))
-
     def mean(self) -> jax.Array:
         """The weighted mean of the values, []; 0, not 0/0, where all is padding."""
-        return self.total() / jnp.maximum(jnp.sum(self.weights), 1.0)
+        total = jnp.sum(weighted(self.values, self.weights))
+        return total / jnp.maximum(jnp.sum(self.weights), 1.0)
 
 
 def total_loss(losses: Mapping[str, Elements]) -> jax.Array:
@@ -48,15 +47,13 @@ def total_loss(losses: Mapping[str, Elements]) -> jax.Array:
 class Loss:
     """One loss: a subclass says `values`, from what its `Key` fields lead to.
 
-    ```
-    @dataclasses.dataclass(frozen=True, kw_only=True)
-    class Hinge(Loss):
-        scores: Key = "preds"
-        signs: Key = "batch.signs"
+        @dataclasses.dataclass(frozen=True, kw_only=True)
+        class Hinge(Loss):
+            scores: Key = "preds"
+            signs: Key = "batch.signs"
 
-        def values(self, *, scores, signs):
-            return jnp.maximum(0.0, 1.0 - signs * scores)
-    ```
+            def values(self, *, scores, signs):
+                return jnp.maximum(0.0, 1.0 - signs * scores)
 
     Attributes:
       weight: What its mean is multiplied by in the sum of all losses: a number, or a
@@ -78,62 +75,41 @@ class Loss:
         """
         raise NotImplementedError(f"{type(self).__name__} says no `values`")
 
+    def counts(self, **read: Any) -> jax.Array | None:
+        """Which elements the loss itself counts, besides the mask; None: all.
+
+        Args:
+          **read: As for `values`.
+
+        Returns:
+          What the mask is multiplied by, of the shape of the values.
+        """
+        del read
+        return None
+
     def __call__(self, context: Context, *, where: str = "loss") -> Elements:
         """The elements of a step's context: values, their weights and the factor.
 
         Args:
           context: The step's: `batch`, `preds`, `step` and what else a key reads.
           where: The config path of this loss, for messages.
+
+        Raises:
+          UserError: A key path that leads nowhere, or a mask that does not fit.
         """
         read = resolve_keys(self, context, where)
         mask = read.pop("mask", None)
         if mask is None:
             mask = batch_mask(context)
-        values = jnp.asarray(self.values(**read), jnp.float32)
+        values = observed(self.values, where, read).astype(jnp.float32)
+        weights = spread_mask(mask, values.shape, where=where)
+        own = self.counts(**read)
+        if own is not None:
+            weights = weights * own
         factor = self.weight
         if callable(factor):
             factor = factor(get_key(context, "step", wanted_by=f"{where}.weight"))
-        weights = spread_mask(mask, values.shape, where=where)
         return Elements(values, weights, jnp.asarray(factor, jnp.float32))
-
-
-def batch_mask(context: Context) -> Any | None:
-    """The `mask` of the batch, where it has one.
-
-    It is the one reserved name in a batch: rows that only fill the last batch of an
-    evaluation, and tokens that are not to be predicted, have 0 there.
-    """
-    batch = context.get("batch")
-    return batch.get("mask") if isinstance(batch, Mapping) else None
-
-
-def spread_mask(mask: Any | None, shape: tuple[int, ...], *, where: str) -> jax.Array:
-    """How much each element counts, float32 of `shape`.
-
-    Args:
-      mask: Of `shape`, or of its first dims; None: every element counts 1.
-      shape: The elements', `[batch, ...]`.
-      where: Whose mask it is, for the message.
-
-    Raises:
-      UserError: The mask has other dims.
-    """
-    if mask is None:
-        return jnp.ones(shape, jnp.float32)
-    weights = jnp.asarray(mask, jnp.float32)
-    extra = len(shape) - weights.ndim
-    fits = extra >= 0 and all(
-        have in (want, 1) for have, want in zip(weights.shape, shape, strict=False)
-    )
-    if not fits:
-        raise UserError(
-            f"{where}: a mask {list(weights.shape)} does not fit elements "
-            f"{list(shape)}",
-            "a mask has the shape of the elements, or their first dims",
-            f"set {where}.mask to the key path of one that has, or to None and leave "
-            "`mask` out of the batch",
-        )
-    return jnp.broadcast_to(weights.reshape(weights.shape + (1,) * extra), shape)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -144,32 +120,170 @@ class CrossEntropy(Loss):
       logits: Key path of the scores, `[batch, ..., classes]`.
       labels: Key path of the right classes, `[batch, ...]` integers.
       unit: What one label is, in the plural.
+      z_loss: The factor of the square of the logits' log-sum-exp, which keeps it near
+        0 (Chowdhery et al., 2022, take 1e-4).
+      label_smoothing: How much of each label is spread evenly over all classes, in
+        [0, 1) (Szegedy et al., 2016).
+      pad_label: Elements with this label are padding: they never count. None: there
+        is none.
     """
 
     logits: Key = "preds"
     labels: Key = "batch.labels"
     unit: str = "tokens"
+    z_loss: float = 0.0
+    label_smoothing: float = 0.0
+    pad_label: int | None = None
 
-    def values(self, *, logits: jax.Array, labels: jax.Array) -> jax.Array:
+    def __post_init__(self) -> None:
+        if not 0 <= self.label_smoothing < 1:
+            raise ValueError(
+                f"label_smoothing={self.label_smoothing}: it is a share of a label, at "
+                "least 0 and below 1"
+            )
+        if self.z_loss < 0:
+            raise ValueError(
+                f"z_loss={self.z_loss} is negative: it would reward large logits"
+            )
+
+    def values(
+        self, *, logits: Float[Array, "*b classes"], labels: Integer[Array, "*b"]
+    ) -> Float[Array, "*b"]:
         """Nats per label, `[batch, ...]`."""
-        return optax.softmax_cross_entropy_with_integer_labels(
-            logits.astype(jnp.float32), labels
-        )
+        logits = logits.astype(jnp.float32)
+        if self.pad_label is not None:
+            # Padding may be no class at all, such as -1.
+            labels = jnp.where(labels == self.pad_label, 0, labels)
+        nats = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
+        if not (self.label_smoothing or self.z_loss):
+            return nats
+        log_z = jax.nn.logsumexp(logits, axis=-1)
+        if self.label_smoothing:
+            share = self.label_smoothing
+            even = log_z - jnp.mean(logits, axis=-1)
+            nats = (1 - share) * nats + share * even
+        if self.z_loss:
+            nats = nats + self.z_loss * jnp.square(log_z)
+        return nats
+
+    def counts(self, *, labels: jax.Array, **read: Any) -> jax.Array | None:
+        """1 for each label that is no padding."""
+        del read
+        if self.pad_label is None:
+            return None
+        return (labels != self.pad_label).astype(jnp.float32)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class SquaredError(Loss):
-    """Squared differences of predictions and labels.
+class MaskedLanguageModel(CrossEntropy):
+    """Cross-entropy of the tokens that were masked, and of no others.
+
+    Padding counts for nothing, masked or not (Devlin et al., 2019).
+
+    Attributes:
+      masked: Key path of which tokens the model had to guess: not 0 there,
+        `[batch, time]`.
+    """
+
+    masked: Key = "batch.masked"
+
+    def values(
+        self,
+        *,
+        logits: Float[Array, "*b classes"],
+        labels: Integer[Array, "*b"],
+        masked: Shaped[Array, "*b"],
+    ) -> Float[Array, "*b"]:
+        """Nats per label, masked or not, `[batch, ...]`."""
+        del masked
+        return CrossEntropy.values(self, logits=logits, labels=labels)
+
+    def counts(
+        self, *, labels: jax.Array, masked: jax.Array, **read: Any
+    ) -> jax.Array | None:
+        """1 for each masked label that is no padding."""
+        guessed = (masked != 0).astype(jnp.float32)
+        no_padding = CrossEntropy.counts(self, labels=labels, **read)
+        return guessed if no_padding is None else guessed * no_padding
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RegressionLoss(Loss):
+    """A penalty of the differences between predictions and labels.
 
     Attributes:
       predictions: Key path, `[batch, ...]`.
       labels: Key path, of the same shape.
+      per_element: Whether each entry of a row counts by itself, for masks of more than
+        rows; otherwise a row counts once, with the mean of its entries.
     """
 
     predictions: Key = "preds"
     labels: Key = "batch.labels"
+    per_element: bool = False
 
-    def values(self, *, predictions: jax.Array, labels: jax.Array) -> jax.Array:
-        """The mean squared difference of each row, `[batch]`."""
-        squares = jnp.square(predictions.astype(jnp.float32) - labels)
-        return squares.reshape(squares.shape[0], -1).mean(axis=-1)
+    def values(
+        self, *, predictions: Real[Array, "*b"], labels: Real[Array, "*b"]
+    ) -> Float[Array, ...]:
+        """The penalty of each row, `[batch]`, or of each element, `[batch, ...]`."""
+        penalties = self.penalty(
+            predictions.astype(jnp.float32), labels.astype(jnp.float32)
+        )
+        if self.per_element:
+            return penalties
+        return penalties.reshape(penalties.shape[0], -1).mean(axis=-1)
+
+    def penalty(self, predictions: jax.Array, labels: jax.Array) -> jax.Array:
+        """Of each difference, float32, of the shape of both."""
+        raise NotImplementedError(f"{type(self).__name__} says no `penalty`")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SquaredError(RegressionLoss):
+    """L2: squared differences of predictions and labels."""
+
+    def penalty(self, predictions: jax.Array, labels: jax.Array) -> jax.Array:
+        """The square."""
+        return jnp.square(predictions - labels)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AbsoluteError(RegressionLoss):
+    """L1: absolute differences of predictions and labels."""
+
+    def penalty(self, predictions: jax.Array, labels: jax.Array) -> jax.Array:
+        """The absolute value; its gradient is 0 where there is no difference."""
+        return jnp.abs(predictions - labels)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Huber(RegressionLoss):
+    """Half the square of small differences, a straight line beyond (Huber, 1964).
+
+    Attributes:
+      delta: Where the line begins, in the labels' unit; positive. It is also the
+        line's slope.
+    """
+
+    delta: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.delta <= 0:
+            raise ValueError(f"delta={self.delta} is not positive")
+
+    def penalty(self, predictions: jax.Array, labels: jax.Array) -> jax.Array:
+        """Optax's."""
+        return optax.huber_loss(predictions, labels, delta=self.delta)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LogCosh(RegressionLoss):
+    """The logarithm of the hyperbolic cosine of differences.
+
+    Half the square of small ones and the absolute value less log 2 of large ones, with
+    all derivatives, and no scale to choose.
+    """
+
+    def penalty(self, predictions: jax.Array, labels: jax.Array) -> jax.Array:
+        """Optax's."""
+        return optax.log_cosh(predictions, labels)
