@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import fiddle as fdl
 import haiku as hk
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 from jax.sharding import PartitionSpec
 
+import fdlkit
 from fdlkit.errors import UserError
 from fdlkit.train.checkpoints import CheckpointPolicy
 from fdlkit.train.function_models import FunctionModel, InitAndApply
@@ -111,3 +114,31 @@ def test_patterns_that_fit_nothing_are_refused(axes, text):
 def test_a_bare_pair_is_told_where_it_belongs():
     with pytest.raises(UserError, match="FunctionModel"):
         _ = make_trainer(model=hk.transform(forward)).setup
+
+
+def twice(first, second):
+    def function(x):
+        return first()(x) + second()(x)
+
+    return function
+
+
+def test_one_recipe_in_two_places_is_an_error_of_check():
+    trainer = make_trainer()
+    recipe = fdl.Partial(hk.Linear, 1)
+    cfg = fdl.Config(
+        type(trainer),
+        model=fdl.Config(
+            FunctionModel,
+            fdl.Config(hk.transform, fdl.Config(twice, first=recipe, second=recipe)),
+        ),
+        inputs={"x": "batch.x"},
+        loss=trainer.loss,
+        train_data=trainer.train_data,
+        optimizer=fdl.Config(optax.adam, 1e-3),
+        num_train_steps=3,
+    )
+    assert "CF007" in {finding.code for finding in fdlkit.check(cfg)}
+    pair = cfg.model.functions
+    pair.f.second = fdl.Partial(hk.Linear, 1)
+    assert "CF007" not in {finding.code for finding in fdlkit.check(cfg)}
