@@ -33,7 +33,9 @@ def base() -> fdl.Config[Trainer]:
     )
     return fdl.Config(
         Trainer,
-        model=fdl.Config(ConvNet, classes=10, channels=[16, 32], hidden=64, dropout=0.2),
+        model=fdl.Config(
+            ConvNet, classes=10, channels=[16, 32], hidden=64, dropout=0.2
+        ),
         inputs={"image": "batch.image"},
         loss=fdl.Config(CrossEntropy, labels="batch.label", unit="images"),
         train_data=images("train", batch_size=64),

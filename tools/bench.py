@@ -13,12 +13,22 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tools.benchmarks import check, codegen, graph, loop, scale, start, startup
+from tools.benchmarks import (
+    check,
+    codegen,
+    graph,
+    kinds,
+    loop,
+    scale,
+    start,
+    startup,
+)
 
 BENCHMARKS = {
     "check": (check.main, "a whole check, beside one jax.eval_shape of the same step"),
     "codegen": (codegen.main, "code for configs, beside Fiddle's new_codegen"),
     "graph": (graph.main, "configs compared, kept and shown, beside Fiddle"),
+    "kinds": (kinds.main, "a step of an NNX model, beside one of a Linen model"),
     "loop": (loop.main, "the training loop's own cost, beside a hand-written loop"),
     "scale": (scale.main, "10,000 nodes, beside Fiddle's own construct and build"),
     "startup": (startup.main, "CPU of --help, a listing, show and TAB, beside imports"),

@@ -2,10 +2,10 @@
 
 One file a Python minor, because the newest JAX differs between them. A lock holds
 what fdlkit needs to run and, by its extras, all that it and its tests use, for every
-platform (environment markers tell them apart). Extras that only hand numbers over to a
-service are left out (`LEFT_OUT`): they would bring a hundred packages that no test runs.
-It holds no address to download from: where packages come from is for each machine's own
-settings to say.
+platform (environment markers tell them apart). Extras that only hand numbers over to
+a service are left out (`LEFT_OUT`): they would bring a hundred packages that no test
+runs. It holds no address to download from: where packages come from is for each
+machine's own settings to say.
 
 Usage:
   python tools/lock.py             keeps pinned versions as far as pyproject.toml allows

@@ -76,8 +76,8 @@ class BytePairTokenizer:
             whole_file.replace(folder / name, trained.to_str().encode())
         except OSError as error:
             warnings.warn(
-                f"the tokenizer is not kept ({error}), and is trained again by the next "
-                "process. Set XDG_CACHE_HOME to a folder that can be written.",
+                f"the tokenizer is not kept ({error}); the next process trains it "
+                "again. Set XDG_CACHE_HOME to a folder that can be written.",
                 stacklevel=2,
             )
         return trained

@@ -44,7 +44,9 @@ class Digits(Source):
         held_out = np.arange(len(labels)) % 5 == 4
         chosen = held_out if self.split == "eval" else ~held_out
         return {
-            "image": (images[chosen] / _DARKEST).astype(np.float32).reshape(-1, 8, 8, 1),
+            "image": (images[chosen] / _DARKEST)
+            .astype(np.float32)
+            .reshape(-1, 8, 8, 1),
             "label": labels[chosen].astype(np.int32),
         }
 

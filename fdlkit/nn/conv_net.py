@@ -13,7 +13,7 @@ from fdlkit.nn.dense_net import Dense
 
 
 class Conv(nn.Module):
-    """A 3 × 3 convolution with a bias, padded to the size of its input.
+    """A convolution of 3 by 3 with a bias, padded to the size of its input.
 
     Attributes:
       features: The channels of the output.

@@ -42,7 +42,9 @@ class Dense(nn.Module):
             (self.features,),
             self.param_dtype,
         )
-        return x.astype(self.dtype) @ kernel.astype(self.dtype) + bias.astype(self.dtype)
+        return x.astype(self.dtype) @ kernel.astype(self.dtype) + bias.astype(
+            self.dtype
+        )
 
 
 class DenseNet(nn.Module):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fdlkit.data.byte_pairs import BytePairTokenizer
@@ -50,7 +50,6 @@ def test_text_comes_back_and_takes_fewer_tokens_than_bytes(tokenizer):
     assert tokens.max() < tokenizer.vocab_size
 
 
-@settings(deadline=None)
 @given(raw=st.binary(max_size=60))
 def test_any_bytes_are_covered_exactly(tokenizer, raw):
     tokens = tokenizer.encode(raw)

@@ -1,4 +1,4 @@
-"""The shipped experiments do what their files say; their tiny twins train in seconds."""
+"""The shipped experiments do what their files say; their tiny twins train."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ NAMES = ("transformer", "digits", "regression", "bpe_lm")
 
 
 def load(name: str):
-    return fdlkit.load(f"{EXPERIMENTS / name.partition(':')[0]}.py:{name.partition(':')[2]}")
+    return fdlkit.load(
+        f"{EXPERIMENTS / name.partition(':')[0]}.py:{name.partition(':')[2]}"
+    )
 
 
 def size(trainer) -> int:

@@ -108,9 +108,7 @@ def test_batch_statistics_move_in_training_and_rest_in_evaluation():
     adapter = model()
     variables = variables_of(adapter)
     x = np.random.default_rng(0).normal(3.0, size=(32, 4)).astype(np.float32)
-    _, changed = adapter.apply(
-        variables, {"x": x}, {"dropout": jax.random.key(0)}
-    )
+    _, changed = adapter.apply(variables, {"x": x}, {"dropout": jax.random.key(0)})
     before, after = variables["batch_stats"], changed["batch_stats"]
     assert jax.tree.structure(before) == jax.tree.structure(after)
     assert not np.array_equal(before["norm"]["mean"], after["norm"]["mean"])
@@ -133,9 +131,12 @@ def test_a_run_stops_and_goes_on_to_the_same_bits(tmp_path):
 def test_the_jitted_step_takes_and_gives_dicts_and_nothing_of_nnx():
     trainer = make_trainer(model=model())
     state = trainer.setup.state
-    kinds = {type(node) for node in jax.tree.leaves(
-        (state.params, state.model_state), is_leaf=lambda x: not isinstance(x, dict)
-    )}
+    kinds = {
+        type(node)
+        for node in jax.tree.leaves(
+            (state.params, state.model_state), is_leaf=lambda x: not isinstance(x, dict)
+        )
+    }
     assert kinds == {jax.ShapeDtypeStruct}
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import sys
 import types
+from typing import ClassVar
 
 import pytest
 from etils import epath
@@ -102,7 +103,7 @@ def test_wandb_gets_config_and_numbers_and_goes_on_with_one_run(workdir, monkeyp
 class MlFlowDouble:
     """`MlflowClient`, as far as the writer calls it; of one store."""
 
-    store: dict = {}
+    store: ClassVar[dict] = {}
 
     def __init__(self, tracking_uri=None):
         self.store.setdefault("uris", []).append(tracking_uri)
