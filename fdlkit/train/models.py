@@ -126,7 +126,7 @@ def as_model(model: Any) -> Model:
     # A pair of functions is a tuple that has both names, and takes other arguments.
     if not isinstance(model, Model) or isinstance(model, tuple):
         raise UserError(
-            f"model: a {type(model).__name__} is not a model",
+            f"model: this is not a model: {type(model).__name__}",
             "a Flax Linen module is one as it is",
             "a Flax NNX module: fdlkit.train.nnx_models.NnxModel of a recipe for it",
             "a pair of functions, such as hk.transform gives: "

@@ -107,17 +107,19 @@ class NnxModel(TakesInputs):
         Raises:
           UserError: The recipe makes something else.
         """
+        made: list[tuple[Any, type[nnx.Module]]] = []
 
         def make() -> Any:
-            return self._make(jax.random.key(0))
+            module = self._make(jax.random.key(0))
+            graph, state = nnx.split(module)
+            made.append((graph, type(module)))
+            return state
 
-        module = nnx.eval_shape(make)
-        graph, state = nnx.split(module)
-        return NnxStructure(
-            graph=graph,
-            leaves=tuple(nnx_leaf(path, x) for path, x in nnx.to_flat_state(state)),
-            made=type(module),
-        )
+        # Not `nnx.eval_shape`, which would take names of axes for those of a mesh.
+        state = jax.eval_shape(make)
+        graph, cls = made[0]
+        leaves = tuple(nnx_leaf(path, x) for path, x in nnx.to_flat_state(state))
+        return NnxStructure(graph=graph, leaves=leaves, made=cls)
 
     def _make(self, rng: jax.Array) -> nnx.Module:
         default, params, dropout = jax.random.split(rng, 3)
@@ -127,7 +129,7 @@ class NnxModel(TakesInputs):
             module = self.module(rngs=rngs)
         if not isinstance(module, nnx.Module):
             raise UserError(
-                f"model.module makes a {type(module).__name__}, not an nnx.Module",
+                f"model.module: what it makes is no nnx.Module but {module!r:.80}",
                 "give it the class of a module with its arguments, but without rngs: "
                 "functools.partial(Net, hidden=64)",
             )
@@ -328,7 +330,7 @@ def refuse_made_modules(recipe: Any, *, root: str = "model.module") -> None:
     for path, value in recipe_parts(recipe, root):
         if isinstance(value, nnx.Module | nnx.Variable | nnx.Rngs):
             raise UserError(
-                f"{path} is an {type(value).__name__} that is made already: its arrays "
+                f"{path}: the {type(value).__name__} is made already, so its arrays "
                 "would be the same whatever the seed, and on one device",
                 "give the recipe, functools.partial(Net, …) (in a config: "
                 "fdl.Partial(Net, …)), and have the module call it with rngs=",
