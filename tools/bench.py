@@ -22,6 +22,7 @@ from tools.benchmarks import (
     scale,
     start,
     startup,
+    trainer,
 )
 
 BENCHMARKS = {
@@ -32,6 +33,7 @@ BENCHMARKS = {
     "loop": (loop.main, "the training loop's own cost, beside a hand-written loop"),
     "scale": (scale.main, "10,000 nodes, beside Fiddle's own construct and build"),
     "startup": (startup.main, "CPU of --help, a listing, show and TAB, beside imports"),
+    "trainer": (trainer.main, "losses, metrics, an evaluator, beside a hand's loop"),
     "start": (start.main, "process start to first step, beside a hand-written program"),
 }
 

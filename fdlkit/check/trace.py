@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import flax.linen as nn
@@ -24,10 +24,10 @@ from fdlkit.errors import UserError
 from fdlkit.keys import DeadKeyError, get_key
 from fdlkit.sharding.layout import tree_path
 from fdlkit.sharding.mesh import MESH_AXES
-from fdlkit.train.context import dead_keys, forward, wanted_interms
+from fdlkit.train.context import dead_keys, forward, step_spec, wanted_interms
 from fdlkit.train.losses import Context, Elements
 from fdlkit.train.models import as_model
-from fdlkit.train.setup import STEP, Shapes, using
+from fdlkit.train.setup import Shapes, using
 from fdlkit.train.step import at_log_points, make_eval_step, make_train_step
 
 if TYPE_CHECKING:
@@ -154,7 +154,8 @@ class _Parts:
         """Looks at every key path as soon as the model has run."""
         trainer = self.trainer
         # What a metric may read of a loss, whatever that comes to.
-        elements = dict.fromkeys(trainer.losses, Elements(None, None, None))
+        nothing: Any = None
+        elements = dict.fromkeys(trainer.losses, Elements(nothing, nothing, nothing))
         after = {**context, "losses": elements}
         params = context["params"]
         parts: list[tuple[Any, str, Context]] = [
@@ -191,7 +192,7 @@ class _Parts:
             return found["interms"]
 
         variables = {"params": state.params, **state.model_state}
-        interms = jax.eval_shape(captured, variables, self.shapes.batch, STEP)
+        interms = jax.eval_shape(captured, variables, self.shapes.batch, step_spec())
         try:
             get_key(
                 {**context, "interms": interms}, error.key, wanted_by=error.wanted_by
@@ -216,7 +217,7 @@ class _Parts:
             for name, rate in self.trainer.all_schedules.items()
         }
 
-    def metrics(self, where: str) -> dict[str, Callable[..., Any]]:
+    def metrics(self, where: str) -> dict[str, Any]:
         """The metrics of a field of the trainer, telling the watch."""
         return {
             name: self.watch.wrapped(f"{where}[{name!r}]", metric)
@@ -261,7 +262,7 @@ def _eval_step(parts: _Parts, shapes: Shapes) -> Any:
     )
     state = shapes.state
     return jax.make_jaxpr(step)(
-        state.params, state.model_state, shapes.eval_batch, STEP
+        state.params, state.model_state, shapes.eval_batch, step_spec()
     )
 
 
@@ -317,7 +318,9 @@ def _with_inputs(trainer: Trainer, dead: list[tuple[str, DeadKeyError]]) -> Trai
     inputs = dict(trainer.inputs)
     for name, key in trainer.inputs.items():
         try:
-            get_key({"batch": batch, "step": STEP}, key, wanted_by=f"inputs.{name}")
+            get_key(
+                {"batch": batch, "step": step_spec()}, key, wanted_by=f"inputs.{name}"
+            )
         except DeadKeyError as error:
             dead.append((f"inputs[{name!r}]", error))
             if error.meant is not None:

@@ -33,6 +33,7 @@ from fdlkit.train.context import (
     forward,
     loss_path,
     model_inputs,
+    step_spec,
     wanted_interms,
 )
 from fdlkit.train.losses import Context, Loss
@@ -51,8 +52,6 @@ from fdlkit.train.step import (
 from fdlkit.train.throughput import count_flops
 
 ArraySpecs = Mapping[str, jax.ShapeDtypeStruct]
-
-STEP = jax.ShapeDtypeStruct((), np.int32)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -88,6 +87,8 @@ class Setup:
       batch_sharding: The layout of every array of a batch.
       train_step: `(state, batch, votes) -> (state, report, measured)`.
       eval_step: `(params, model_state, batch, step) -> Packed`.
+      context: The shapes of a training step's context after the losses; where a key
+        asks for an intermediate, all that there are.
       flops: Model FLOPs of one training step, see `count_flops`.
     """
 
@@ -98,6 +99,7 @@ class Setup:
     batch_sharding: NamedSharding
     train_step: Callable[..., tuple[TrainState, jax.Array, Any]]
     eval_step: Callable[..., Packed]
+    context: Context
     flops: int
 
     @property
@@ -166,7 +168,9 @@ class Setup:
                     self.replicated,
                 ),
                 out_shardings=self.replicated,
-            ).lower(self.state.params, self.state.model_state, self.eval_batch, STEP)
+            ).lower(
+                self.state.params, self.state.model_state, self.eval_batch, step_spec()
+            )
 
 
 @contextlib.contextmanager
@@ -207,6 +211,7 @@ def prepare(
         nowhere, a model that cannot be traced on its data, train and evaluation
         data with different tokenizers.
     """
+    refuse_other_parts(losses, metrics, train_metrics)
     check_rules(rules, mesh)
     if eval_data is not None:
         check_same_tokenizer(train_data, eval_data)
@@ -235,7 +240,7 @@ def prepare(
         variables = {"params": state.params, **state.model_state}
         with explained(shapes.batch):
             jaxpr, context = jax.make_jaxpr(context_of, return_shape=True)(
-                variables, shapes.batch, STEP
+                variables, shapes.batch, step_spec()
             )
     refuse_dead_keys(
         context,
@@ -273,8 +278,38 @@ def prepare(
             metrics=metrics,
             capture=wanted_interms(losses, metrics),
         ),
+        context=context,
         flops=3 * count_flops(jaxpr),
     )
+
+
+def refuse_other_parts(
+    losses: Mapping[str, Loss],
+    metrics: Mapping[str, Metric],
+    train_metrics: Mapping[str, Metric],
+) -> None:
+    """Refuses losses and metrics that are none.
+
+    Raises:
+      UserError: Naming the place and the base class.
+    """
+    if not losses:
+        raise UserError(
+            "loss={}: there is nothing to minimize", "name one loss or more"
+        )
+    places: list[tuple[str, Any, type]] = [
+        (loss_path(losses, name), loss, Loss) for name, loss in losses.items()
+    ]
+    for field, parts in (("metrics", metrics), ("train_metrics", train_metrics)):
+        places += [(f"{field}[{name!r}]", part, Metric) for name, part in parts.items()]
+    for path, part, base in places:
+        if not isinstance(part, base):
+            says = "`values`" if base is Loss else "`state` and `result`"
+            raise UserError(
+                f"{path} is a {type(part).__name__}, which is no {base.__name__}",
+                f"make it a subclass of {base.__module__}.{base.__name__} that says "
+                f"{says}",
+            )
 
 
 def refuse_dead_keys(
@@ -297,12 +332,13 @@ def refuse_dead_keys(
     Raises:
       DeadKeyError: The first such key path.
     """
-    at_log_point = context | {"grads": context["params"], "updates": context["params"]}
+    params = context["params"]
+    at_log_point = {**context, "grads": params, "updates": params}
     parts: list[tuple[Any, str, Context]] = [
         (train_metrics, "train_metrics", at_log_point)
     ]
     if eval_batch is not None:
-        at_evaluation = context | {"batch": eval_batch}
+        at_evaluation = {**context, "batch": eval_batch}
         parts += [
             (loss, loss_path(losses, name), at_evaluation)
             for name, loss in losses.items()
@@ -336,7 +372,7 @@ def trace_shapes(
     init = make_init(model, optimizer, seed, tuple(losses))
     with explained(batch):
         refuse_unlike_inputs(model, inputs)
-        abstract_inputs = model_inputs(inputs, {"batch": batch, "step": STEP})
+        abstract_inputs = model_inputs(inputs, {"batch": batch, "step": step_spec()})
         # The key is made inside: made here it would be an array on a device.
         variables = jax.eval_shape(
             lambda given: model.init(jax.random.key(seed), given), abstract_inputs
