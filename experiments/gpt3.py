@@ -94,22 +94,22 @@ def decoder(
     model.embed.scaled = False
     model.embed.bias = False
     model.embed.logit_cap = None
-    model.embed.init = gaussian(stddev)
+    model.embed.embedding_init = gaussian(stddev)
     model.positions = fdl.Config(
         LearnedPositions,
         length=positions,
         features=ref("^hidden"),
         scaled=False,
-        init=gaussian(stddev),
+        embedding_init=gaussian(stddev),
         dtype=dtype,
     )
     attention = model.layers.block.attention
     attention.bias = True
     attention.per_dim_scale = False
     attention.logit_cap = None
-    attention.init = gaussian(stddev)
-    attention.out_init = gaussian(stddev)
-    model.layers.block.mlp.init = gaussian(stddev)
+    attention.kernel_init = gaussian(stddev)
+    attention.out_kernel_init = gaussian(stddev)
+    model.layers.block.mlp.kernel_init = gaussian(stddev)
     model.layers.block.norm = pax.norm(1e-5)
     model.norm = pax.norm(1e-5)
     return model

@@ -72,7 +72,7 @@ def pmap(
     # Pax lays these layers out one after another, each with a kernel for query, key and
     # value of its own.
     model.layers.scan = False
-    model.layers.block.attention.init.scale = 1.0
+    model.layers.block.attention.kernel_init.scale = 1.0
     model.layers.block.mlp.activation = "relu"
     model.embed.logit_cap = None
     return pax.experiment(

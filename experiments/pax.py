@@ -93,8 +93,8 @@ def decoder(
         logit_cap=50.0,
         # Xavier as Pax counts the fans of `[3, embed, heads, head_dim]` and of
         # `[embed, heads, head_dim]`: the last two dims, times all before them.
-        init=xavier(1 / 3),
-        out_init=xavier(in_axis=0, out_axis=1),
+        kernel_init=xavier(1 / 3),
+        out_kernel_init=xavier(in_axis=0, out_axis=1),
         dtype=dtype,
     )
     mlp = fdl.Config(
@@ -102,7 +102,7 @@ def decoder(
         features=ref("^hidden"),
         width=ref("^hidden") * 4,
         bias=True,
-        init=xavier(),
+        kernel_init=xavier(),
         dtype=dtype,
     )
     return fdl.Config(
@@ -210,7 +210,7 @@ def experiment(
     """
     devices = math.prod((ici or {}).values()) * math.prod((dcn or {}).values())
     batch_size = round(per_core_batch * devices)
-    rate = len(optimizer.__args__) - 1
+    rate = len(optimizer[:]) - 1
     return fdl.Config(
         Trainer,
         model=model,

@@ -42,9 +42,9 @@ class SelfAttention(nn.Module):
         (Pax).
       logit_cap: Scores are `logit_cap * tanh(scores / logit_cap)`, so that none is
         larger (Gemma 2, 2024); None: as they are.
-      init: Makes the first values of the query, key and value kernels; one of
+      kernel_init: Makes the first values of the query, key and value kernels; one of
         `jax.nn.initializers`. None: normal with variance 1 / fan-in.
-      out_init: The same for the output kernel, instead of `out_init_scale`.
+      out_kernel_init: The same for the output kernel, instead of `out_init_scale`.
 
     Raises:
       ValueError: `features` is not a multiple of `num_heads` and `head_dim` is not
@@ -63,8 +63,8 @@ class SelfAttention(nn.Module):
     bias: bool = False
     per_dim_scale: bool = False
     logit_cap: float | None = None
-    init: Callable[..., Any] | None = None
-    out_init: Callable[..., Any] | None = None
+    kernel_init: Callable[..., Any] | None = None
+    out_kernel_init: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         """Refuses heads that do not fit together."""
@@ -124,7 +124,7 @@ class SelfAttention(nn.Module):
                 dtype=self.dtype,
                 param_dtype=self.param_dtype,
                 bias=self.bias,
-                init=self.init,
+                kernel_init=self.kernel_init,
                 name=name,
             )(x)
             return checkpoint_name(y, f"{name}_proj")
@@ -161,7 +161,7 @@ class SelfAttention(nn.Module):
             dtype=self.dtype,
             param_dtype=self.param_dtype,
             bias=self.bias,
-            init=self.out_init,
+            kernel_init=self.out_kernel_init,
             name="out",
         )(gathered)
         return checkpoint_name(y, "out_proj")

@@ -40,7 +40,7 @@ class Einsum(nn.Module):
       param_dtype: What the kernel is stored in.
       bias: Whether a bias, zeros at the start, is added over the kernel's axes of the
         output.
-      init: Makes the kernel's first values instead of `init_scale`; one of
+      kernel_init: Makes the kernel's first values instead of `init_scale`; one of
         `jax.nn.initializers`.
     """
 
@@ -51,7 +51,7 @@ class Einsum(nn.Module):
     dtype: DTypeLike = jnp.float32
     param_dtype: DTypeLike = jnp.float32
     bias: bool = False
-    init: Callable[..., Any] | None = None
+    kernel_init: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         """Refuses an equation, a shape and axes that do not fit together."""
@@ -71,7 +71,7 @@ class Einsum(nn.Module):
         stddev = math.sqrt(self.init_scale / fan_in(self.equation, self.shape))
         kernel = self.param(
             "kernel",
-            normal_init(stddev, self.axes, self.init),
+            normal_init(stddev, self.axes, self.kernel_init),
             self.shape,
             self.param_dtype,
         )

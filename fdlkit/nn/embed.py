@@ -35,7 +35,7 @@ class Embed(nn.Module):
       bias: Whether logits have a bias, `[vocab]`, zeros at the start.
       logit_cap: Logits are `logit_cap * tanh(logits / logit_cap)`, after the bias, so
         that none is larger (Gemma 2, 2024); None: as they are.
-      init: Makes the table's first values instead of `init_scale`; one of
+      embedding_init: Makes the table's first values instead of `init_scale`; one of
         `jax.nn.initializers`.
     """
 
@@ -47,7 +47,7 @@ class Embed(nn.Module):
     scaled: bool = True
     bias: bool = False
     logit_cap: float | None = None
-    init: Callable[..., Any] | None = None
+    embedding_init: Callable[..., Any] | None = None
 
     def setup(self) -> None:
         """Makes the table `[vocab, embed]`, and the bias `[vocab]`."""
@@ -56,7 +56,7 @@ class Embed(nn.Module):
             normal_init(
                 self.init_scale / math.sqrt(self.features),
                 ("vocab", "embed"),
-                self.init,
+                self.embedding_init,
             ),
             (self.vocab_size, self.features),
             self.param_dtype,
@@ -67,7 +67,7 @@ class Embed(nn.Module):
             )
 
     def __call__(self, tokens: jax.Array) -> jax.Array:
-        """Returns the vectors of some tokens, if `scaled` times the root of their width.
+        """Returns the tokens' vectors, if `scaled` times the root of their width.
 
         The factor lets one table serve both ends: short vectors for calm logits, and
         embeddings as large as what the layers add to them (Vaswani et al., 2017).

@@ -32,7 +32,7 @@ class Mlp(nn.Module):
       dtype: What is computed in.
       param_dtype: What the kernels are stored in.
       bias: Whether all projections have a bias.
-      init: Makes the kernels' first values instead of `out_init_scale`; one of
+      kernel_init: Makes the kernels' first values instead of `out_init_scale`; one of
         `jax.nn.initializers`.
     """
 
@@ -44,7 +44,7 @@ class Mlp(nn.Module):
     dtype: DTypeLike = jnp.float32
     param_dtype: DTypeLike = jnp.float32
     bias: bool = False
-    init: Callable[..., Any] | None = None
+    kernel_init: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         """Refuses an activation that is none."""
@@ -69,7 +69,7 @@ class Mlp(nn.Module):
                 dtype=self.dtype,
                 param_dtype=self.param_dtype,
                 bias=self.bias,
-                init=self.init,
+                kernel_init=self.kernel_init,
                 name=name,
             )(x)
             return checkpoint_name(y, "ffn1")
@@ -87,7 +87,7 @@ class Mlp(nn.Module):
             dtype=self.dtype,
             param_dtype=self.param_dtype,
             bias=self.bias,
-            init=self.init,
+            kernel_init=self.kernel_init,
             name="down",
         )(y)
         return checkpoint_name(y, "ffn2")

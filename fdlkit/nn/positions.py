@@ -58,7 +58,7 @@ class LearnedPositions(nn.Module):
       dtype: What is computed in.
       param_dtype: What the table is stored in.
       scaled: Whether what is looked up is multiplied by the root of the width.
-      init: Makes the table's first values instead of `init_scale`; one of
+      embedding_init: Makes the table's first values instead of `init_scale`; one of
         `jax.nn.initializers`.
     """
 
@@ -68,7 +68,7 @@ class LearnedPositions(nn.Module):
     dtype: DTypeLike = jnp.float32
     param_dtype: DTypeLike = jnp.float32
     scaled: bool = True
-    init: Callable[..., Any] | None = None
+    embedding_init: Callable[..., Any] | None = None
 
     @nn.compact
     def __call__(self, positions: jax.Array) -> jax.Array:
@@ -79,7 +79,9 @@ class LearnedPositions(nn.Module):
         table = self.param(
             "embedding",
             normal_init(
-                self.init_scale / math.sqrt(self.features), (None, "embed"), self.init
+                self.init_scale / math.sqrt(self.features),
+                (None, "embed"),
+                self.embedding_init,
             ),
             (self.length, self.features),
             self.param_dtype,
