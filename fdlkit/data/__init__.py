@@ -12,6 +12,7 @@ from fdlkit.data.packing import PackedDocuments
 from fdlkit.data.pipeline import Pipeline, process_rows
 from fdlkit.data.source import InMemory, Source
 from fdlkit.data.spec import ArraySpec
+from fdlkit.data.synthetic import SyntheticTokens
 from fdlkit.data.tokenizer import AsciiTokenizer, ByteTokenizer, Tokenizer
 from fdlkit.data.windows import TokenWindows
 
@@ -33,6 +34,7 @@ __all__ = [
     "Source",
     "Split",
     "StdlibCorpus",
+    "SyntheticTokens",
     "TextFiles",
     "TokenWindows",
     "Tokenizer",
