@@ -73,9 +73,14 @@ class WithinTolerance(Metric):
         return float(state["close"] / state["all"]) if state["all"] else 0.0
 
 
-def waves(n: int, seed: int) -> dict[str, np.ndarray]:
-    """`n` points of a smooth surface: `x` `[n, 2]` in [-1, 1], `y` `[n, 1]`."""
-    x = np.random.default_rng(seed).uniform(-1, 1, size=(n, 2))
+def waves(n: int, after: int = 0) -> dict[str, np.ndarray]:
+    """Points of a smooth surface: `x` `[n, 2]` in [-1, 1], `y` `[n, 1]`.
+
+    Args:
+      n: How many.
+      after: How many of one endless sequence of points come before these.
+    """
+    x = np.random.default_rng(0).uniform(-1, 1, size=(after + n, 2))[after:]
     y = np.sin(3 * x[:, :1]) + x[:, 1:] ** 2
     return {"x": x.astype(np.float32), "y": y.astype(np.float32)}
 
@@ -96,11 +101,11 @@ def base() -> fdl.Config[Trainer]:
         inputs={"x": "batch.x"},
         loss=fdl.Config(LogCoshError),
         train_data=fdl.Config(
-            Pipeline, source=fdl.Partial(waves, n=2048, seed=0), batch_size=64
+            Pipeline, source=fdl.Partial(waves, n=2048), batch_size=64
         ),
         eval_data=fdl.Config(
             Pipeline,
-            source=fdl.Partial(waves, n=500, seed=1),
+            source=fdl.Partial(waves, n=500, after=ref("train_data.source.n")),
             batch_size=128,
             shuffle=False,
             num_epochs=1,

@@ -92,7 +92,7 @@ def decoder(head_dim: int) -> fdl.Config[Transformer]:
             length=64,
             features=ref("^hidden"),
             scaled=False,
-            init=small(),
+            embedding_init=small(),
         ),
         layers=fdl.Config(
             Repeat,
@@ -106,8 +106,8 @@ def decoder(head_dim: int) -> fdl.Config[Transformer]:
                     rotary=None,
                     bias=True,
                     # [embed, heads, head_dim], and back.
-                    init=by_fan_in(in_axis=0, out_axis=(1, 2)),
-                    out_init=by_fan_in(in_axis=(0, 1), out_axis=2),
+                    kernel_init=by_fan_in(in_axis=0, out_axis=(1, 2)),
+                    out_kernel_init=by_fan_in(in_axis=(0, 1), out_axis=2),
                 ),
                 mlp=fdl.Config(
                     Mlp,
@@ -115,7 +115,7 @@ def decoder(head_dim: int) -> fdl.Config[Transformer]:
                     width=ref("^hidden") * 4,
                     activation="gelu",
                     bias=True,
-                    init=by_fan_in(in_axis=0, out_axis=1),
+                    kernel_init=by_fan_in(in_axis=0, out_axis=1),
                 ),
                 norm=norm,
                 dropout=0.1,
@@ -133,7 +133,7 @@ def table() -> fdl.Config[Embed]:
         vocab_size=ref("^vocab_size"),
         features=ref("^hidden"),
         scaled=False,
-        init=small(),
+        embedding_init=small(),
     )
 
 
@@ -144,7 +144,7 @@ def output() -> fdl.Config[Embed]:
         vocab_size=ref("^vocab_size"),
         features=ref("^hidden"),
         bias=True,
-        init=fdl.Config(
+        embedding_init=fdl.Config(
             jax.nn.initializers.variance_scaling,
             scale=1.0,
             mode="fan_in",
