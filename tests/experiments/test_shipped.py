@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import fdlkit
+from fdlkit.cli import main as cli
 from fdlkit.testing import check_golden
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
@@ -93,6 +94,16 @@ def test_the_tiny_twin_trains_and_the_loss_falls(name, tmp_path):
     losses = [json.loads(line)["loss"] for line in lines if '"loss"' in line]
     assert losses[-1] < losses[0]
     assert np.isfinite(last_values(tmp_path)["eval/loss"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_it_becomes_a_program_that_trains_to_the_same_bits(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(EXPERIMENTS.parent)
+    out = tmp_path / "script.py"
+    # The command proves it; a proof that fails leaves no file.
+    assert cli.main(["codegen", f"experiments/{name}.py:tiny", f"--out={out}"]) == 0
+    assert "import fdlkit" not in out.read_text()
 
 
 def test_the_regression_is_below_one_hundredth_in_300_steps(tmp_path):
