@@ -25,9 +25,9 @@ from fdlkit.keys import DeadKeyError, get_key
 from fdlkit.sharding.layout import tree_path
 from fdlkit.sharding.mesh import MESH_AXES
 from fdlkit.train.context import dead_keys, forward, step_spec, wanted_interms
-from fdlkit.train.losses import Context, Elements
+from fdlkit.train.losses import Context, Elements, Loss
 from fdlkit.train.models import as_model
-from fdlkit.train.setup import Shapes, using
+from fdlkit.train.setup import Shapes, refuse_other_part, using
 from fdlkit.train.step import at_log_points, make_eval_step, make_train_step
 
 if TYPE_CHECKING:
@@ -146,6 +146,7 @@ class _Parts:
             self.preds = jax.tree.map(_shape, context["preds"])
             self._look_up(context)
         with self.watch.part(path):
+            refuse_other_part(path, self.trainer.losses[name], Loss)
             found = self.trainer.losses[name](context, where=path)
         self.values.setdefault(name, _shape(found.values))
         return found

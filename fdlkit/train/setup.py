@@ -303,13 +303,21 @@ def refuse_other_parts(
     for field, parts in (("metrics", metrics), ("train_metrics", train_metrics)):
         places += [(f"{field}[{name!r}]", part, Metric) for name, part in parts.items()]
     for path, part, base in places:
-        if not isinstance(part, base):
-            says = "`values`" if base is Loss else "`state` and `result`"
-            raise UserError(
-                f"{path} is a {type(part).__name__}, which is no {base.__name__}",
-                f"make it a subclass of {base.__module__}.{base.__name__} that says "
-                f"{says}",
-            )
+        refuse_other_part(path, part, base)
+
+
+def refuse_other_part(path: str, part: Any, base: type) -> None:
+    """Refuses what is no `Loss` or no `Metric`.
+
+    Raises:
+      UserError: Naming the place and the base class.
+    """
+    if not isinstance(part, base):
+        says = "`values`" if base is Loss else "`state` and `result`"
+        raise UserError(
+            f"{path} is a {type(part).__name__}, which is no {base.__name__}",
+            f"make it a subclass of fdlkit's {base.__name__} that says {says}",
+        )
 
 
 def refuse_dead_keys(
