@@ -19,7 +19,10 @@ from fdlkit.serialize.reading import read
 
 # What the house writes into a workdir; `--fresh` removes these and nothing else.
 LOCK = ".lock"
-CONTENTS = ("checkpoints", "record", "metrics.jsonl", "tensorboard")
+CONTENTS = (
+    *("checkpoints", "record", "metrics.jsonl", "tensorboard"),
+    *("wandb", "wandb_id.txt", "mlflow_id.txt"),
+)
 # What may differ between two starts of one run: where it runs, what it reports and
 # when, what `check` is told; all of it leaves the numbers alone.
 MAY_DIFFER = ("mesh", "log_every", "eval_every", "checkpoints", "writers", "allowed")

@@ -377,9 +377,9 @@ def trace_shapes(
     """
     batch = _abstract(train_data)
     eval_batch = None if eval_data is None else _abstract(eval_data)
-    refuse_unlike_inputs(model, inputs)
     init = make_init(model, optimizer, seed, tuple(losses))
     with explained(batch):
+        refuse_unlike_inputs(model, inputs)
         abstract_inputs = model_inputs(inputs, {"batch": batch, "step": step_spec()})
         # The key is made inside: made here it would be an array on a device.
         variables = jax.eval_shape(

@@ -335,8 +335,11 @@ class Trainer:
         """Refuses what can be refused before anything compiles or is written.
 
         Raises:
-          UserError: See `prepare`; or data that is missing or ends too early.
+          UserError: See `prepare`; or data that is missing or ends too early; or a
+            writer that needs what is not installed.
         """
+        for writer in self.writers:
+            writer.check()
         _ = self.setup
         if not self.metrics and self.eval_data is not None:
             raise UserError("eval_data is given, but metrics is empty")

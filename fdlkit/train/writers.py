@@ -13,8 +13,9 @@ from typing import Any, Protocol
 from etils import epath
 
 from fdlkit.errors import RunFailedError
+from fdlkit.train.histograms import Bars
 
-Values = Mapping[str, float]
+Values = Mapping[str, float | Bars]
 
 
 class Sink(Protocol):
@@ -31,7 +32,14 @@ class Sink(Protocol):
 
 
 class Writer(Protocol):
-    """A kind of place; what a config holds."""
+    """A kind of place; what a config holds. Whoever inherits it needs only `open`."""
+
+    def check(self) -> None:
+        """Refuses what can be refused before a run, touching nothing.
+
+        Raises:
+          UserError: What is missing on this machine, and how to get it.
+        """
 
     def open(self, workdir: epath.Path, step: int) -> Sink:
         """Begins to write in a workdir, after cutting back what is there.
@@ -42,10 +50,11 @@ class Writer(Protocol):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class JsonLines:
+class JsonLines(Writer):
     """One JSON object a line, with `step` and plain names such as `loss`.
 
-    A number that is not finite is written as a string, since JSON has none.
+    A number that is not finite is written as a string, since JSON has none; a
+    histogram as an object of what sums it up (`Bars.summary`).
 
     Attributes:
       name: The file's name in the workdir.
@@ -94,7 +103,7 @@ class _JsonLinesSink:
         self._file = path.open("a")
 
     def write(self, step: int, values: Values) -> None:
-        line = {"step": step} | {k: _json_number(v) for k, v in values.items()}
+        line = {"step": step} | {k: _json_value(v) for k, v in values.items()}
         self._file.write(json.dumps(line, allow_nan=False) + "\n")
         self._file.flush()
 
@@ -105,13 +114,19 @@ class _JsonLinesSink:
         self._file.close()
 
 
-def _json_number(value: float) -> float | str:
+def _json_value(value: float | Bars) -> Any:
+    if isinstance(value, Bars):
+        return {name: _json_value(number) for name, number in value.summary().items()}
     return value if math.isfinite(value) else str(value)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class TensorBoard:
-    """TensorBoard events, each number a scalar.
+class TensorBoard(Writer):
+    """TensorBoard events: numbers, histograms, and the config as texts.
+
+    Each number is a scalar, each `Bars` (see `fdlkit.train.histograms`) a histogram.
+    At the beginning of a run each line of its record's `config.txt` becomes a text
+    `config/PATH`.
 
     Attributes:
       name: The folder's name in the workdir.
@@ -124,15 +139,17 @@ class TensorBoard:
         # Not before a run needs it: a config that is only looked at does not.
         from tensorboardX import SummaryWriter
 
-        return _TensorBoardSink(
-            SummaryWriter(
-                str(workdir / self.name),
-                purge_step=step + 1,
-                # A file is named by the second it was opened in: two starts in one
-                # second would write over each other.
-                filename_suffix=f".from-{step}",
-            )
+        events = SummaryWriter(
+            str(workdir / self.name),
+            purge_step=step + 1,
+            # A file is named by the second it was opened in: two starts in one
+            # second would write over each other.
+            filename_suffix=f".from-{step}",
         )
+        if step == 0:
+            for path, text in config_leaves(workdir).items():
+                events.add_text(f"config/{path}", text, 0)
+        return _TensorBoardSink(events)
 
 
 class _TensorBoardSink:
@@ -141,7 +158,19 @@ class _TensorBoardSink:
 
     def write(self, step: int, values: Values) -> None:
         for name, value in values.items():
-            if math.isfinite(value):  # the writer warns of every other one
+            if isinstance(value, Bars):
+                self._events.add_histogram_raw(
+                    name,
+                    min=value.least,
+                    max=value.most,
+                    num=value.count,
+                    sum=value.total,
+                    sum_squares=value.squares,
+                    bucket_limits=value.limits,
+                    bucket_counts=value.counts,
+                    global_step=step,
+                )
+            elif math.isfinite(value):  # the writer warns of every other one
                 self._events.add_scalar(name, value, step)
 
     def flush(self) -> None:
@@ -149,6 +178,18 @@ class _TensorBoardSink:
 
     def close(self) -> None:
         self._events.close()
+
+
+def config_leaves(workdir: epath.Path) -> dict[str, str]:
+    """The lines `PATH = VALUE` of a run's `record/config.txt`; none where it has none.
+
+    A trainer that is used without the command keeps only the record it is given.
+    """
+    path = workdir / "record" / "config.txt"
+    if not path.exists():
+        return {}
+    pairs = (line.partition(" = ") for line in path.read_text().splitlines())
+    return {name: value for name, _, value in pairs}
 
 
 class WriterThread:

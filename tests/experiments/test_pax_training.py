@@ -1,0 +1,28 @@
+"""The tiny twins of Pax's language models learn."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+import fdlkit
+from tests.experiments import facts
+
+
+@pytest.mark.parametrize("target", facts.TINY)
+def test_a_tiny_twin_is_sound_and_learns_the_language(target: str, tmp_path):
+    cfg = fdlkit.load(f"experiments/{target}")
+    assert [str(finding) for finding in fdlkit.check(cfg)] == []
+    trainer = fdlkit.build(cfg)
+    assert trainer.train(tmp_path / "run").step == trainer.num_train_steps
+    lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    numbers = [json.loads(line) for line in lines]
+    losses = [line["loss"] for line in numbers if "loss" in line]
+    (*_, last) = [line["eval/loss"] for line in numbers if "eval/loss" in line]
+    language = trainer.train_data.source
+    guess, floor = math.log(language.vocab_size), language.entropy
+    # From what a uniform guess costs, or more, most of the way to what can be known.
+    assert losses[0] > guess - 1.0
+    assert floor - 0.05 < last < floor + 0.5 * (guess - floor)
