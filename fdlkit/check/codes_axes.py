@@ -141,13 +141,15 @@ CODES = (
     ),
     Code(
         code="AX014",
-        name="evaluation that leaves rows out",
+        name="evaluation that leaves rows out, or counts some twice",
         severity="warning",
         why=(
             "An evaluation with remainder='drop' does not see what is left after its "
             "last full batch, so its metrics are not those of the set, and change "
             "with the batch size. With remainder='pad' the last batch is filled up, "
-            "and the rows that fill it count for nothing."
+            "and the rows that fill it count for nothing. A coverage of more batches "
+            "than the data has comes to fewer rows (`First`) or to some of them twice "
+            "(`Rolling`)."
         ),
     ),
     Code(
@@ -155,8 +157,8 @@ CODES = (
         name="data that does not last as long as the run",
         severity="error",
         why=(
-            "Training data that ends before the last step ends the run; evaluation "
-            "data without an end is evaluated for ever."
+            "Training data that ends before the last step ends the run; all of data "
+            "without an end can never be evaluated."
         ),
     ),
     Code(

@@ -48,13 +48,9 @@ def find(subject: Subject) -> Iterator[Finding]:
         if finding not in told:  # the model fails alike in both steps
             told.add(finding)
             yield finding
-    if subject.trainer.eval_data is not None and not subject.trainer.metrics:
-        yield subject.finding(
-            "SH010",
-            "metrics",
-            "eval_data is given, and metrics is empty",
-            fix="metrics={'loss': Config(MeanLoss)}, or eval_data=None",
-        )
+    for fault in subject.trainer.faults():
+        if fault.kind == "metrics":
+            yield subject.finding("SH010", fault.path, fault.what, fix=fault.do)
     yield from _losses(subject, traced)
     yield from _state(subject, traced)
     for found in traced.watch.disagreements:

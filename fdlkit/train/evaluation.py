@@ -1,74 +1,235 @@
-"""Evaluation of the state on held-out data, exact over a ragged last batch."""
+"""An evaluation of the state on data, exact over rows, batches and processes."""
 
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Sequence
-from typing import Any
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal, Protocol
 
 import jax
 import numpy as np
 
 from fdlkit.data.pipeline import Pipeline
+from fdlkit.train.coverage import Coverage, Epoch, Span, rows_expected, rows_in
 from fdlkit.train.feed import Feed
+from fdlkit.train.losses import Loss
+from fdlkit.train.metrics import Metric
+from fdlkit.train.models import Model
+from fdlkit.train.setup import ArraySpecs, Setup, using
 from fdlkit.train.state import TrainState
+from fdlkit.train.step import make_eval_step
 from fdlkit.train.stop import Stop
+
+# Which of the parameters that a state has are evaluated: those that are trained, or
+# their averages.
+Which = Literal["ema", "live"]
 
 
 class EvaluationStoppedError(Exception):
     """The run was asked to stop while it was evaluating."""
 
 
-def evaluate(
-    step: Callable[..., jax.Array],
-    state: TrainState,
-    pipeline: Pipeline,
-    *,
-    feed: Feed,
-    names: Sequence[str],
-    stop: Stop,
-    in_flight: int,
-) -> dict[str, float]:
-    """One pass over the pipeline.
+@dataclasses.dataclass(frozen=True)
+class Evaluated:
+    """What an evaluation came to.
 
-    Args:
-      step: The compiled evaluation step; `[metrics, 2]` for each batch.
-      state: The state whose parameters are evaluated.
-      pipeline: The data; read from its beginning.
-      feed: Puts its batches on the devices.
-      names: The metrics' names, in the step's order.
-      stop: Looked at before each batch.
-      in_flight: How many batches the devices may have before them.
-
-    Returns:
-      Each metric over the whole set: sums in float64, one division at the end.
-
-    Raises:
-      EvaluationStoppedError: `stop` was requested.
+    Attributes:
+      values: Numbers by name, logged as `EVALUATOR/name`.
+      note: What a person should know of it, told once a run; None: nothing.
     """
-    totals = np.zeros((len(names), 2))
-    pending: collections.deque[jax.Array] = collections.deque()
-    batches = pipeline.batches(rows=feed.rows)
-    try:
-        for batch in batches:
-            if stop.signal is not None:
-                raise EvaluationStoppedError
-            sums = step(state.params, state.model_state, feed.place(batch))
-            pending.append(sums)
-            while len(pending) >= in_flight:
-                # Reading waits for one device; the others must be done as well, or
-                # two programs are in flight on those.
-                oldest = pending.popleft().block_until_ready()
-                totals += np.asarray(oldest, np.float64)
-    finally:
-        batches.close()
-    for sums in pending:
-        totals += np.asarray(sums, np.float64)
-    return {
-        name: _ratio(numerator, denominator)
-        for name, (numerator, denominator) in zip(names, totals, strict=True)
-    }
+
+    values: Mapping[str, float]
+    note: str | None = None
 
 
-def _ratio(numerator: Any, denominator: Any) -> float:
-    return float(numerator / denominator) if denominator else 0.0
+class Evaluation(Protocol):
+    """What an evaluator does when it is due; made once a run."""
+
+    def check(self) -> None:
+        """Refuses what can be refused before anything compiles.
+
+        Raises:
+          UserError: Data that is missing, or has no end.
+        """
+
+    def __call__(
+        self, state: TrainState, *, step: int, stop: Stop, in_flight: int
+    ) -> Evaluated:
+        """Evaluates a state.
+
+        Args:
+          state: The state after `step` updates.
+          step: The number of updates.
+          stop: Looked at often.
+          in_flight: How many programs the devices may have before them.
+
+        Raises:
+          EvaluationStoppedError: `stop` was requested.
+        """
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Measured:
+    """What an evaluation step computes.
+
+    Attributes:
+      model: Runs on the state's parameters.
+      loss: Its values are in the metrics' context.
+      metrics: What is reported, by name.
+      inputs: The model's arguments by name, and where in the batch they are.
+      batch: The shapes of a global batch.
+    """
+
+    model: Model
+    loss: Loss
+    metrics: Mapping[str, Metric]
+    inputs: Mapping[str, str]
+    batch: ArraySpecs
+
+
+class EvalPrograms:
+    """The compiled evaluation steps of a run: one for evaluators that are alike.
+
+    Attributes:
+      setup: Of the run.
+    """
+
+    def __init__(self, setup: Setup):
+        self.setup = setup
+        self._compiled: dict[Any, Any] = {}
+
+    def lower(self, measured: Measured) -> Any:
+        """The lowered step `(params, model_state, batch) -> [metrics, 2]`."""
+        setup = self.setup
+        step = make_eval_step(
+            measured.model,
+            measured.loss,
+            inputs=measured.inputs,
+            metrics=measured.metrics,
+        )
+        with using(setup.mesh, setup.rules):
+            return jax.jit(
+                step,
+                in_shardings=(
+                    setup.shardings.params,
+                    setup.shardings.model_state,
+                    setup.batch_sharding,
+                ),
+                out_shardings=setup.replicated,
+            ).lower(setup.state.params, setup.state.model_state, measured.batch)
+
+    def compiled(self, measured: Measured) -> Any:
+        """The compiled evaluation step, compiled when it is first asked for."""
+        # What is inherited is one object, which a trainer holds as long as this.
+        parts = (measured.model, measured.loss, measured.metrics, measured.inputs)
+        shapes = [(n, a.shape, str(a.dtype)) for n, a in measured.batch.items()]
+        key = (*map(id, parts), *shapes)
+        if key not in self._compiled:
+            self._compiled[key] = self.lower(measured).compile()
+        return self._compiled[key]
+
+
+class DataEvaluation:
+    """Metrics of the model over rows of a pipeline.
+
+    Attributes:
+      measured: What is computed of a batch.
+    """
+
+    def __init__(
+        self,
+        programs: EvalPrograms,
+        measured: Measured,
+        *,
+        data: Pipeline,
+        default_seed: int,
+        coverage: Coverage,
+        which: Which | None,
+        number_of: Callable[[int], int],
+    ):
+        """Nothing is read, traced or compiled yet.
+
+        Args:
+          programs: Of the run.
+          measured: What is computed of a batch.
+          data: The rows.
+          default_seed: Of their order, where the data itself has no seed.
+          coverage: Which of them.
+          which: The parameters; None: the averages where there are some.
+          number_of: The number of an evaluation, from 0, by its step.
+        """
+        self.measured = measured
+        self._programs = programs
+        self._data = data
+        self._default_seed = default_seed
+        self._coverage = coverage
+        self._which = which
+        self._number_of = number_of
+
+    def check(self) -> None:
+        """See `Evaluation`."""
+        self._coverage.spans(0, self._data.num_batches)
+        self._data.batches().close()
+
+    def __call__(
+        self, state: TrainState, *, step: int, stop: Stop, in_flight: int
+    ) -> Evaluated:
+        """See `Evaluation`: `rows`, how many were seen, and each metric."""
+        compiled = self._programs.compiled(self.measured)
+        metrics, data = self.measured.metrics, self._data
+        spans = self._coverage.spans(self._number_of(step), data.num_batches)
+        feed = Feed(data.batch_size, self._programs.setup.batch_sharding)
+        params = evaluated_params(state, self._which)
+        totals = np.zeros((len(metrics), 2))
+        pending: collections.deque[jax.Array] = collections.deque()
+        with contextlib.closing(self._batches(spans, feed)) as batches:
+            for batch in batches:
+                if stop.signal is not None:
+                    raise EvaluationStoppedError
+                placed = feed.place(batch)
+                pending.append(compiled(params, state.model_state, placed))
+                while len(pending) >= in_flight:
+                    # Reading waits for one device; the others must be done as well,
+                    # or two programs are in flight on those.
+                    oldest = pending.popleft().block_until_ready()
+                    totals += np.asarray(oldest, np.float64)
+        for sums in pending:
+            totals += np.asarray(sums, np.float64)
+        values = {
+            name: float(numerator / denominator) if denominator else 0.0
+            for name, (numerator, denominator) in zip(metrics, totals, strict=True)
+        }
+        rows = rows_in(data, spans)
+        return Evaluated({**values, "rows": rows}, self._note(spans, rows))
+
+    def _batches(
+        self, spans: list[Span], feed: Feed
+    ) -> Iterator[Mapping[str, np.ndarray]]:
+        """This process's rows of some global batches."""
+        batches = self._data.batches(rows=feed.rows, default_seed=self._default_seed)
+        try:
+            for first, count in spans:
+                batches.set_state(batches.get_state() | {"next_batch": first})
+                for _ in range(count):
+                    yield next(batches)
+        finally:
+            batches.close()
+
+    def _note(self, spans: list[Span], rows: int) -> str | None:
+        """That other rows were seen than the coverage says, and why."""
+        expected = rows_expected(self._data, self._coverage, spans)
+        if rows == expected:
+            return None
+        return f"{rows:,} of {expected:,} rows were evaluated: " + (
+            "the data leaves out what does not fill a batch (remainder='drop')"
+            if isinstance(self._coverage, Epoch)
+            else f"the data has fewer batches than {self._coverage} asks for"
+        )
+
+
+def evaluated_params(state: TrainState, which: Which | None) -> Any:
+    """The parameters that are evaluated: the averages, where there are some."""
+    del which
+    return state.params

@@ -159,6 +159,16 @@ class Setup:
             ).lower(self.state.params, self.state.model_state, self.eval_batch)
 
 
+def programs_at_once(mesh: Any) -> int:
+    """How many programs the devices of a mesh may have before them, to begin with.
+
+    Virtual CPU devices share one thread pool: with two programs that hold collectives
+    in flight, each can wait for threads that the other has.
+    """
+    virtual = mesh.size > 1 and jax.default_backend() == "cpu"
+    return 1 if virtual else 2
+
+
 @contextlib.contextmanager
 def using(mesh: Any, rules: AxisRules) -> Iterator[None]:
     """Traces under a mesh, real or abstract, and the logical axis rules."""
@@ -259,8 +269,8 @@ def trace_shapes(
       UserError: A key path that leads nowhere, or a model that cannot be traced on
         its data.
     """
-    batch = _abstract(train_data)
-    eval_batch = None if eval_data is None else _abstract(eval_data)
+    batch = abstract_batch(train_data)
+    eval_batch = None if eval_data is None else abstract_batch(eval_data)
     refuse_unlike_inputs(model, inputs)
     init = make_init(model, optimizer, seed)
     with explained(batch):
@@ -310,7 +320,8 @@ def check_batch(
     check_divides(name, (pipeline.batch_size,), spec, mesh=mesh, axes=("batch",))
 
 
-def _abstract(pipeline: Pipeline) -> ArraySpecs:
+def abstract_batch(pipeline: Pipeline) -> ArraySpecs:
+    """The shapes of a pipeline's global batches."""
     return {
         name: jax.ShapeDtypeStruct(array.shape, array.dtype)
         for name, array in pipeline.spec().items()

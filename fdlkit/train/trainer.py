@@ -5,25 +5,34 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
 import optax
 from etils import epath
 
-from fdlkit.data.pipeline import Pipeline
+from fdlkit.data.pipeline import Pipeline, derived_seed
 from fdlkit.errors import UserError
 from fdlkit.sharding.layout import DEFAULT_RULES, AxisRules
 from fdlkit.sharding.mesh import Mesh
 from fdlkit.train.checkpoints import CheckpointPolicy
+from fdlkit.train.evaluation import EvalPrograms, Evaluation
+from fdlkit.train.evaluators import Evaluator, Fault, Given, faults_of, with_eval_data
 from fdlkit.train.feed import Feed
+from fdlkit.train.goals import KeepBest, StopEarly
 from fdlkit.train.loop import Plan, Result, check_data, train_loop
 from fdlkit.train.losses import CrossEntropy, Loss
 from fdlkit.train.metrics import MeanLoss, Metric
 from fdlkit.train.models import as_model
 from fdlkit.train.progress import NoProgress, Progress
 from fdlkit.train.setup import Setup, Shapes, prepare, trace_shapes, using
+from fdlkit.train.standalone import (
+    Chosen,
+    EvaluatedCheckpoint,
+    chosen_step,
+    evaluate_checkpoint,
+)
 from fdlkit.train.state import TrainState
 from fdlkit.train.step import REPORT, Batch, Schedule, logged, make_train_step
 from fdlkit.train.stop import Stop
@@ -60,7 +69,7 @@ class Trainer:
       num_train_steps: How many updates the run makes.
       loss: Per-element values from the step's context.
       inputs: The model's arguments by name, and where in the batch they are.
-      eval_data: Held-out batches; None: no evaluation.
+      eval_data: Held-out batches; None: only evaluators that have their own.
       metrics: What an evaluation reports, by name.
       learning_rate: What the optimizer was given as its own, a schedule or a number,
         to be logged; None: it is not logged. A config makes it follow the optimizer:
@@ -68,10 +77,15 @@ class Trainer:
       mesh: The device mesh.
       rules: What mesh axes a logical axis is cut over.
       log_every: Steps between log points; what is logged is a mean over them.
-      eval_every: Steps between evaluations; None: only after the last step.
+      eval_every: Steps between evaluations on `eval_data`, logged as `eval/metric`;
+        None: only after the last step.
+      evaluators: Others, by the name that their numbers are logged under.
+      keep_best: Which checkpoint stays besides the newest; None: none.
+      stop_early: When the run ends before its last step; None: never.
       checkpoints: When they are saved, and how many stay.
       writers: Where numbers go beside `metrics.jsonl`.
-      seed: Of the initial values and of dropout; data has its own.
+      seed: Of the initial values and of dropout, and of the order of data that has no
+        seed of its own.
       allowed: Findings of `fdlkit check` that are meant, as `CODE path`, each with the
         reason; the trainer itself does not look at it.
     """
@@ -89,6 +103,9 @@ class Trainer:
     rules: AxisRules = DEFAULT_RULES
     log_every: int = 100
     eval_every: int | None = None
+    evaluators: Mapping[str, Evaluator] = dataclasses.field(default_factory=dict)
+    keep_best: KeepBest | None = None
+    stop_early: StopEarly | None = None
     checkpoints: CheckpointPolicy = CheckpointPolicy()
     writers: Sequence[Writer] = ()
     seed: int = 0
@@ -220,16 +237,56 @@ class Trainer:
             out_shardings=(setup.shardings, setup.replicated),
         )
 
+    @functools.cached_property
+    def all_evaluators(self) -> dict[str, Evaluator]:
+        """The evaluators by name, with the one that `eval_data` stands for."""
+        return with_eval_data(
+            self.evaluators, data=self.eval_data, every=self.eval_every
+        )
+
+    @property
+    def given(self) -> Given:
+        """What evaluators have of this where they say nothing themselves."""
+        return Given(
+            model=as_model(self.model),
+            loss=self.loss,
+            metrics=self.metrics,
+            inputs=self.inputs,
+            data=self.eval_data,
+            seed=self.seed,
+        )
+
+    def faults(self) -> Iterator[Fault]:
+        """What is wrong with the evaluators, before anything is traced."""
+        goals = {"keep_best": self.keep_best, "stop_early": self.stop_early}
+        return faults_of(
+            self.evaluators,
+            self.given,
+            eval_every=self.eval_every,
+            goals={name: goal for name, goal in goals.items() if goal is not None},
+        )
+
+    @functools.cached_property
+    def evaluations(self) -> dict[str, Evaluation]:
+        """What is done when an evaluator is due, by its name."""
+        given, programs = self.given, EvalPrograms(self.setup)
+        return {
+            name: evaluator.start(name, programs, given)
+            for name, evaluator in self.all_evaluators.items()
+        }
+
     @property
     def _plan(self) -> Plan:
         return Plan(
             train_data=self.train_data,
-            eval_data=self.eval_data,
-            metrics=tuple(self.metrics),
+            data_seed=derived_seed(self.seed, "train_data"),
+            evaluators=self.all_evaluators,
+            evaluations=self.evaluations,
             num_train_steps=self.num_train_steps,
             log_every=self.log_every,
-            eval_every=self.eval_every,
             checkpoints=self.checkpoints,
+            keep_best=self.keep_best,
+            stop_early=self.stop_early,
             writers=self.writers,
             unit=self.loss.unit,
             logged=logged(self.learning_rate),
@@ -242,9 +299,56 @@ class Trainer:
           UserError: See `prepare`; or data that is missing or ends too early.
         """
         _ = self.setup
-        if not self.metrics and self.eval_data is not None:
-            raise UserError("eval_data is given, but metrics is empty")
-        check_data(self._plan)
+        self.check_evaluations()
+        check_data(self.train_data, num_train_steps=self.num_train_steps)
+
+    def check_evaluations(self) -> None:
+        """Refuses what can be refused of the evaluators alone.
+
+        Raises:
+          UserError: See `faults`; or data that is missing, or does not fit.
+        """
+        for fault in self.faults():
+            raise fault.error()
+        for evaluation in self.evaluations.values():
+            evaluation.check()
+
+    def evaluate(
+        self,
+        workdir: str | epath.Path,
+        which: Chosen = "last",
+        *,
+        stop: Stop | None = None,
+        progress: Progress | None = None,
+    ) -> EvaluatedCheckpoint:
+        """Evaluates a checkpoint of a run with all evaluators, and changes nothing.
+
+        Args:
+          workdir: The run's folder; the run may be going on.
+          which: The step of the checkpoint, or `last`, or `best`.
+          stop: Looked at before every batch.
+          progress: Is told how it goes.
+
+        Raises:
+          UserError: There is no such checkpoint, or nothing to evaluate on.
+          RunFailedError: The checkpoint is damaged, or of another model.
+          EvaluationStoppedError: `stop` was requested.
+        """
+        path = epath.Path(workdir)
+        step = chosen_step(path, which)
+        if not self.all_evaluators:
+            raise UserError(
+                "there is nothing to evaluate on: no eval_data, and no evaluators"
+            )
+        self.check_evaluations()
+        return evaluate_checkpoint(
+            self.evaluations,
+            self.setup,
+            workdir=path,
+            step=step,
+            stop=stop or Stop(),
+            progress=progress or NoProgress(),
+        )
 
     def train(
         self,

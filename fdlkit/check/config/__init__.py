@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from fdlkit.check.config import (
     constants,
     dead,
+    evaluators,
     missing,
     references,
     sharing,
@@ -28,6 +29,7 @@ _PARTS = (
     sharing,
     tying,
     splits,
+    evaluators,
     dead,
     constants,
 )
