@@ -8,17 +8,18 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, Protocol
 
-import jax
 import numpy as np
 
 from fdlkit.data.pipeline import Pipeline
+from fdlkit.train.context import wanted_interms
 from fdlkit.train.coverage import Coverage, Epoch, Span, rows_expected, rows_in
 from fdlkit.train.feed import Feed
 from fdlkit.train.losses import Loss
 from fdlkit.train.metrics import Metric
 from fdlkit.train.models import Model
-from fdlkit.train.setup import ArraySpecs, Setup, using
+from fdlkit.train.setup import ArraySpecs, Setup, explained
 from fdlkit.train.state import TrainState
+from fdlkit.train.states import Packed, merge_states, results
 from fdlkit.train.step import make_eval_step
 from fdlkit.train.stop import Stop
 
@@ -76,17 +77,19 @@ class Measured:
 
     Attributes:
       model: Runs on the state's parameters.
-      loss: Its values are in the metrics' context.
+      losses: By name; their elements are in the metrics' context.
       metrics: What is reported, by name.
       inputs: The model's arguments by name, and where in the batch they are.
       batch: The shapes of a global batch.
+      where: The config path of `metrics`, for messages.
     """
 
     model: Model
-    loss: Loss
+    losses: Mapping[str, Loss]
     metrics: Mapping[str, Metric]
     inputs: Mapping[str, str]
     batch: ArraySpecs
+    where: str = "metrics"
 
 
 class EvalPrograms:
@@ -98,37 +101,46 @@ class EvalPrograms:
 
     def __init__(self, setup: Setup):
         self.setup = setup
+        self._lowered: dict[Any, Any] = {}
         self._compiled: dict[Any, Any] = {}
 
     def lower(self, measured: Measured) -> Any:
-        """The lowered step `(params, model_state, batch) -> [metrics, 2]`."""
-        setup = self.setup
-        step = make_eval_step(
-            measured.model,
-            measured.loss,
-            inputs=measured.inputs,
-            metrics=measured.metrics,
-        )
-        with using(setup.mesh, setup.rules):
-            return jax.jit(
-                step,
-                in_shardings=(
-                    setup.shardings.params,
-                    setup.shardings.model_state,
-                    setup.batch_sharding,
-                ),
-                out_shardings=setup.replicated,
-            ).lower(setup.state.params, setup.state.model_state, measured.batch)
+        """The lowered evaluation step, lowered when it is first asked for.
+
+        Raises:
+          UserError: A key path that leads nowhere, or a part that cannot be traced.
+        """
+        key = _key(measured)
+        if key not in self._lowered:
+            step = make_eval_step(
+                measured.model,
+                measured.losses,
+                inputs=measured.inputs,
+                metrics=measured.metrics,
+                capture=wanted_interms(measured.losses, measured.metrics),
+                where=measured.where,
+            )
+            with explained(measured.batch):
+                self._lowered[key] = self.setup.lower_evaluation(step, measured.batch)
+        return self._lowered[key]
 
     def compiled(self, measured: Measured) -> Any:
         """The compiled evaluation step, compiled when it is first asked for."""
-        # What is inherited is one object, which a trainer holds as long as this.
-        parts = (measured.model, measured.loss, measured.metrics, measured.inputs)
-        shapes = [(n, a.shape, str(a.dtype)) for n, a in measured.batch.items()]
-        key = (*map(id, parts), *shapes)
+        key = _key(measured)
         if key not in self._compiled:
             self._compiled[key] = self.lower(measured).compile()
         return self._compiled[key]
+
+
+def _key(measured: Measured) -> tuple[Any, ...]:
+    """What two evaluation steps have in common if they are one.
+
+    What is inherited is one object, which the trainer holds as long as there are any.
+    """
+    parts = (measured.model, measured.metrics, measured.inputs)
+    shapes = [(n, a.shape, str(a.dtype)) for n, a in measured.batch.items()]
+    losses = [(name, id(loss)) for name, loss in measured.losses.items()]
+    return (*map(id, parts), *losses, *shapes)
 
 
 class DataEvaluation:
@@ -148,6 +160,7 @@ class DataEvaluation:
         coverage: Coverage,
         which: Which | None,
         number_of: Callable[[int], int],
+        is_known: bool,
     ):
         """Nothing is read, traced or compiled yet.
 
@@ -159,6 +172,7 @@ class DataEvaluation:
           coverage: Which of them.
           which: The parameters; None: the averages where there are some.
           number_of: The number of an evaluation, from 0, by its step.
+          is_known: Whether the run's setup has traced as much already.
         """
         self.measured = measured
         self._programs = programs
@@ -167,11 +181,14 @@ class DataEvaluation:
         self._coverage = coverage
         self._which = which
         self._number_of = number_of
+        self._is_known = is_known
 
     def check(self) -> None:
         """See `Evaluation`."""
         self._coverage.spans(0, self._data.num_batches)
         self._data.batches().close()
+        if not self._is_known:
+            self._programs.lower(self.measured)
 
     def __call__(
         self, state: TrainState, *, step: int, stop: Stop, in_flight: int
@@ -182,25 +199,23 @@ class DataEvaluation:
         spans = self._coverage.spans(self._number_of(step), data.num_batches)
         feed = Feed(data.batch_size, self._programs.setup.batch_sharding)
         params = evaluated_params(state, self._which)
-        totals = np.zeros((len(metrics), 2))
-        pending: collections.deque[jax.Array] = collections.deque()
+        totals: Any = None
+        pending: collections.deque[Packed] = collections.deque()
         with contextlib.closing(self._batches(spans, feed)) as batches:
             for batch in batches:
                 if stop.signal is not None:
                     raise EvaluationStoppedError
                 placed = feed.place(batch)
-                pending.append(compiled(params, state.model_state, placed))
+                packed = compiled(params, state.model_state, placed, state.step)
+                pending.append(packed)
                 while len(pending) >= in_flight:
                     # Reading waits for one device; the others must be done as well,
                     # or two programs are in flight on those.
-                    oldest = pending.popleft().block_until_ready()
-                    totals += np.asarray(oldest, np.float64)
-        for sums in pending:
-            totals += np.asarray(sums, np.float64)
-        values = {
-            name: float(numerator / denominator) if denominator else 0.0
-            for name, (numerator, denominator) in zip(metrics, totals, strict=True)
-        }
+                    pending[0].values.block_until_ready()
+                    totals = merge_states(metrics, totals, pending.popleft().unpack())
+        for packed in pending:
+            totals = merge_states(metrics, totals, packed.unpack())
+        values = {} if totals is None else results(metrics, totals)
         rows = rows_in(data, spans)
         return Evaluated({**values, "rows": rows}, self._note(spans, rows))
 

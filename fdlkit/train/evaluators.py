@@ -9,6 +9,7 @@ from typing import Any, get_args
 from fdlkit import suggest
 from fdlkit.data.pipeline import Pipeline, derived_seed
 from fdlkit.errors import UserError
+from fdlkit.train.context import named_losses
 from fdlkit.train.coverage import Coverage, Epoch
 from fdlkit.train.evaluation import (
     DataEvaluation,
@@ -26,7 +27,7 @@ from fdlkit.train.setup import abstract_batch
 
 # What numbers of the training itself are logged under, which no evaluator may be
 # called.
-NOT_NAMES = ("train", "losses")
+NOT_NAMES = ("train", "losses", "schedules")
 # What an evaluation logs beside its metrics.
 ROWS = "rows"
 
@@ -36,7 +37,7 @@ class Given:
     """What an evaluator has of its trainer where it says nothing itself."""
 
     model: Model
-    loss: Loss
+    loss: Loss | Mapping[str, Loss]
     metrics: Mapping[str, Metric]
     inputs: Mapping[str, str]
     data: Pipeline | None
@@ -74,7 +75,7 @@ class Evaluator(Occasions):
     data: Pipeline | None = None
     coverage: Coverage = Epoch()
     model: Any = None
-    loss: Loss | None = None
+    loss: Loss | Mapping[str, Loss] | None = None
     metrics: Mapping[str, Metric] | None = None
     inputs: Mapping[str, str] | None = None
     params: Which | None = None
@@ -99,6 +100,34 @@ class Evaluator(Occasions):
             inputs=given.inputs if self.inputs is None else self.inputs,
         )
 
+    @property
+    def has_own(self) -> bool:
+        """Whether it computes something else than the trainer's evaluation does."""
+        own = (self.data, self.model, self.loss, self.metrics, self.inputs)
+        return any(part is not None for part in own)
+
+    def measured(self, name: str, given: Given) -> Measured | None:
+        """What it computes of a batch; None if it has no data.
+
+        Args:
+          name: What the trainer calls it.
+          given: What is the trainer's.
+        """
+        filled = self.filled(given)
+        if filled.data is None:
+            return None
+        assert filled.loss is not None and filled.metrics is not None
+        assert filled.inputs is not None
+        own_metrics = f"evaluators[{name!r}].metrics"
+        return Measured(
+            model=filled.model,
+            losses=named_losses(filled.loss),
+            metrics=filled.metrics,
+            inputs=filled.inputs,
+            batch=abstract_batch(filled.data),
+            where="metrics" if self.metrics is None else own_metrics,
+        )
+
     def start(self, name: str, programs: EvalPrograms, given: Given) -> Evaluation:
         """What the run calls when this is due.
 
@@ -107,27 +136,19 @@ class Evaluator(Occasions):
           programs: The run's compiled steps.
           given: What is the trainer's.
         """
-        filled = self.filled(given)
-        assert filled.data is not None and filled.loss is not None
-        assert filled.metrics is not None and filled.inputs is not None
-        measured = Measured(
-            model=filled.model,
-            loss=filled.loss,
-            metrics=filled.metrics,
-            inputs=filled.inputs,
-            batch=abstract_batch(filled.data),
-        )
+        data = given.data if self.data is None else self.data
+        measured = self.measured(name, given)
+        assert measured is not None and data is not None
+        part = "eval_data" if self.data is None else f"evaluators.{name}.data"
         return DataEvaluation(
             programs,
             measured,
-            data=filled.data,
-            default_seed=derived_seed(
-                given.seed,
-                "eval_data" if self.data is None else f"evaluators.{name}.data",
-            ),
+            data=data,
+            default_seed=derived_seed(given.seed, part),
             coverage=self.coverage,
             which=self.params,
             number_of=self.times_before,
+            is_known=not self.has_own,
         )
 
 
@@ -191,7 +212,9 @@ def faults_of(
                 kind="name",
                 path=path,
                 what=f"no evaluator can be called {name!r}",
-                there=("it is logged as NAME/metric, as `train/` and `losses/` are",),
+                there=(
+                    f"its numbers are NAME/metric; {', '.join(NOT_NAMES)} name others",
+                ),
                 do="call it something else",
             )
         if not isinstance(evaluator, Evaluator):

@@ -140,8 +140,8 @@ def test_a_model_of_its_own_runs_on_the_trained_parameters(tmp_path):
 def test_an_inherited_loss_can_be_another(tmp_path):
     @dataclasses.dataclass(frozen=True, kw_only=True)
     class DoubledError(SquaredError):
-        def __call__(self, context):
-            return 2 * super().__call__(context)
+        def values(self, **read):
+            return 2 * super().values(**read)
 
     evaluators = {"twice": Evaluator(loss=DoubledError())}
     make_trainer(evaluators=evaluators, num_train_steps=4).train(tmp_path)
@@ -195,7 +195,7 @@ def test_data_without_end_is_evaluated_in_parts(tmp_path):
             {"evaluators": {"train": Evaluator()}},
             (
                 "no evaluator can be called 'train'",
-                "it is logged as NAME/metric, as `train/` and `losses/` are",
+                "its numbers are NAME/metric; train, losses, schedules name others",
                 "call it something else",
             ),
         ),

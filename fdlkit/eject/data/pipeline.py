@@ -45,11 +45,16 @@ class Pipeline:
         return batched(example, self.batch_size)
 
     @property
+    def num_examples(self) -> int:
+        """Examples in an epoch."""
+        return len(self.source)
+
+    @property
     def num_batches(self) -> int | None:
         """Batches in all epochs together; None if there is no end."""
         if self.num_epochs is None:
             return None
-        examples = self.num_epochs * len(self.source)
+        examples = self.num_epochs * self.num_examples
         full, rest = divmod(examples, self.batch_size)
         return full + 1 if rest and self.remainder == "pad" else full
 
