@@ -25,8 +25,8 @@ from fdlkit.keys import DeadKeyError, get_key
 from fdlkit.sharding.layout import tree_path
 from fdlkit.sharding.mesh import MESH_AXES
 from fdlkit.train.context import dead_keys, forward, wanted_interms
-from fdlkit.train.losses import Context, Elements
 from fdlkit.train.evaluators import Evaluator
+from fdlkit.train.losses import Context, Elements
 from fdlkit.train.models import as_model
 from fdlkit.train.setup import STEP, Shapes, using
 from fdlkit.train.step import at_log_points, make_eval_step, make_train_step

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -221,7 +221,7 @@ class DataEvaluation:
 
     def _batches(
         self, spans: list[Span], feed: Feed
-    ) -> Iterator[Mapping[str, np.ndarray]]:
+    ) -> Generator[Mapping[str, np.ndarray], None, None]:
         """This process's rows of some global batches."""
         batches = self._data.batches(rows=feed.rows, default_seed=self._default_seed)
         try:

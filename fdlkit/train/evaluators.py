@@ -45,7 +45,22 @@ class Given:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Evaluator(Occasions):
+class AnyEvaluator(Occasions):
+    """What a trainer may hold as an evaluator: `Evaluator`, or one of another kind."""
+
+    def start(self, name: str, programs: EvalPrograms, given: Given) -> Evaluation:
+        """What the run calls when this is due.
+
+        Args:
+          name: What the trainer calls this.
+          programs: The run's compiled steps.
+          given: What is the trainer's.
+        """
+        raise NotImplementedError(f"{type(self).__name__} says no `start`")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Evaluator(AnyEvaluator):
     """Metrics of the model over rows of some data, after some of a run's steps.
 
     In a config, by the name that its numbers are logged under:
@@ -129,13 +144,7 @@ class Evaluator(Occasions):
         )
 
     def start(self, name: str, programs: EvalPrograms, given: Given) -> Evaluation:
-        """What the run calls when this is due.
-
-        Args:
-          name: What the trainer calls this.
-          programs: The run's compiled steps.
-          given: What is the trainer's.
-        """
+        """See `AnyEvaluator`."""
         data = given.data if self.data is None else self.data
         measured = self.measured(name, given)
         assert measured is not None and data is not None
@@ -153,8 +162,8 @@ class Evaluator(Occasions):
 
 
 def with_eval_data(
-    evaluators: Mapping[str, Any], *, data: Pipeline | None, every: int | None
-) -> dict[str, Any]:
+    evaluators: Mapping[str, AnyEvaluator], *, data: Pipeline | None, every: int | None
+) -> dict[str, AnyEvaluator]:
     """The evaluators of a trainer, with the one that `eval_data` stands for.
 
     It is called `eval`, and is first. One of that name that is given takes its place.
@@ -191,7 +200,7 @@ class Fault:
 
 
 def faults_of(
-    evaluators: Mapping[str, Any],
+    evaluators: Mapping[str, AnyEvaluator],
     given: Given,
     *,
     eval_every: int | None,
@@ -269,7 +278,7 @@ def _of_metrics(name: str, path: str, metrics: Mapping[str, Metric]) -> Iterator
 
 
 def _of_goal(
-    field: str, goal: Goal, evaluators: Mapping[str, Any], given: Given
+    field: str, goal: Goal, evaluators: Mapping[str, AnyEvaluator], given: Given
 ) -> Iterator[Fault]:
     """A metric that no evaluator logs."""
     known: dict[str, str] = {}

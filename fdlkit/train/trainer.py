@@ -20,7 +20,13 @@ from fdlkit.sharding.mesh import Mesh
 from fdlkit.train.checkpoints import CheckpointPolicy
 from fdlkit.train.context import named_losses, wanted_interms
 from fdlkit.train.evaluation import EvalPrograms, Evaluation
-from fdlkit.train.evaluators import Evaluator, Fault, Given, faults_of, with_eval_data
+from fdlkit.train.evaluators import (
+    AnyEvaluator,
+    Fault,
+    Given,
+    faults_of,
+    with_eval_data,
+)
 from fdlkit.train.feed import Feed
 from fdlkit.train.goals import KeepBest, StopEarly
 from fdlkit.train.loop import Plan, Result, check_data, train_loop
@@ -120,7 +126,7 @@ class Trainer:
     rules: AxisRules = DEFAULT_RULES
     log_every: int = 100
     eval_every: int | None = None
-    evaluators: Mapping[str, Evaluator] = dataclasses.field(default_factory=dict)
+    evaluators: Mapping[str, AnyEvaluator] = dataclasses.field(default_factory=dict)
     keep_best: KeepBest | None = None
     stop_early: StopEarly | None = None
     checkpoints: CheckpointPolicy = CheckpointPolicy()
@@ -332,7 +338,7 @@ class Trainer:
         )
 
     @functools.cached_property
-    def all_evaluators(self) -> dict[str, Evaluator]:
+    def all_evaluators(self) -> dict[str, AnyEvaluator]:
         """The evaluators by name, with the one that `eval_data` stands for."""
         return with_eval_data(
             self.evaluators, data=self.eval_data, every=self.eval_every
