@@ -67,7 +67,7 @@ class Loss:
     mask: Key | None = None
     unit: str = "examples"
 
-    def values(self, **read: Any) -> jax.Array:
+    def values(self, *args: Any, **read: Any) -> jax.Array:
         """The loss of each element, `[batch, ...]`.
 
         Args:
@@ -75,7 +75,7 @@ class Loss:
         """
         raise NotImplementedError(f"{type(self).__name__} says no `values`")
 
-    def counts(self, **read: Any) -> jax.Array | None:
+    def counts(self, *args: Any, **read: Any) -> jax.Array | None:
         """Which elements the loss itself counts, besides the mask; None: all.
 
         Args:
@@ -84,7 +84,7 @@ class Loss:
         Returns:
           What the mask is multiplied by, of the shape of the values.
         """
-        del read
+        del args, read
         return None
 
     def __call__(self, context: Context, *, where: str = "loss") -> Elements:
@@ -187,7 +187,7 @@ class MaskedLanguageModel(CrossEntropy):
 
     masked: Key = "batch.masked"
 
-    def values(
+    def values(  # type: ignore[override]  # it reads one thing more
         self,
         *,
         logits: Float[Array, "*b classes"],
@@ -198,7 +198,7 @@ class MaskedLanguageModel(CrossEntropy):
         del masked
         return CrossEntropy.values(self, logits=logits, labels=labels)
 
-    def counts(
+    def counts(  # type: ignore[override]
         self, *, labels: jax.Array, masked: jax.Array, **read: Any
     ) -> jax.Array | None:
         """1 for each masked label that is no padding."""

@@ -33,6 +33,7 @@ from fdlkit.train.context import (
     forward,
     loss_path,
     model_inputs,
+    step_spec,
     wanted_interms,
 )
 from fdlkit.train.losses import Context, Loss
@@ -51,8 +52,6 @@ from fdlkit.train.step import (
 from fdlkit.train.throughput import count_flops
 
 ArraySpecs = Mapping[str, jax.ShapeDtypeStruct]
-
-STEP = jax.ShapeDtypeStruct((), np.int32)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -179,7 +178,7 @@ class Setup:
                     self.replicated,
                 ),
                 out_shardings=self.replicated,
-            ).lower(self.state.params, self.state.model_state, batch, STEP)
+            ).lower(self.state.params, self.state.model_state, batch, step_spec())
 
 
 def programs_at_once(mesh: Any) -> int:
@@ -259,7 +258,7 @@ def prepare(
         variables = {"params": state.params, **state.model_state}
         with explained(shapes.batch):
             jaxpr, context = jax.make_jaxpr(context_of, return_shape=True)(
-                variables, shapes.batch, STEP
+                variables, shapes.batch, step_spec()
             )
     refuse_dead_keys(
         context,
@@ -322,13 +321,21 @@ def refuse_other_parts(
     for field, parts in (("metrics", metrics), ("train_metrics", train_metrics)):
         places += [(f"{field}[{name!r}]", part, Metric) for name, part in parts.items()]
     for path, part, base in places:
-        if not isinstance(part, base):
-            says = "`values`" if base is Loss else "`state` and `result`"
-            raise UserError(
-                f"{path} is a {type(part).__name__}, which is no {base.__name__}",
-                f"make it a subclass of {base.__module__}.{base.__name__} that says "
-                f"{says}",
-            )
+        refuse_other_part(path, part, base)
+
+
+def refuse_other_part(path: str, part: Any, base: type) -> None:
+    """Refuses what is no `Loss` or no `Metric`.
+
+    Raises:
+      UserError: Naming the place and the base class.
+    """
+    if not isinstance(part, base):
+        says = "`values`" if base is Loss else "`state` and `result`"
+        raise UserError(
+            f"{path} is a {type(part).__name__}, which is no {base.__name__}",
+            f"make it a subclass of fdlkit's {base.__name__} that says {says}",
+        )
 
 
 def refuse_dead_keys(
@@ -351,12 +358,13 @@ def refuse_dead_keys(
     Raises:
       DeadKeyError: The first such key path.
     """
-    at_log_point = context | {"grads": context["params"], "updates": context["params"]}
+    params = context["params"]
+    at_log_point = {**context, "grads": params, "updates": params}
     parts: list[tuple[Any, str, Context]] = [
         (train_metrics, "train_metrics", at_log_point)
     ]
     if eval_batch is not None:
-        at_evaluation = context | {"batch": eval_batch}
+        at_evaluation = {**context, "batch": eval_batch}
         parts += [
             (loss, loss_path(losses, name), at_evaluation)
             for name, loss in losses.items()
@@ -390,7 +398,7 @@ def trace_shapes(
     refuse_unlike_inputs(model, inputs)
     init = make_init(model, optimizer, seed, tuple(losses))
     with explained(batch):
-        abstract_inputs = model_inputs(inputs, {"batch": batch, "step": STEP})
+        abstract_inputs = model_inputs(inputs, {"batch": batch, "step": step_spec()})
         # The key is made inside: made here it would be an array on a device.
         variables = jax.eval_shape(
             lambda given: model.init(jax.random.key(seed), given), abstract_inputs

@@ -15,7 +15,7 @@ from fdlkit.train.losses import Context, Loss, total_loss
 from fdlkit.train.metrics import Metric
 from fdlkit.train.models import Model, Place
 from fdlkit.train.state import TrainState
-from fdlkit.train.states import Packed, compute_states, pack, pack_if
+from fdlkit.train.states import Packed, compute_states, pack_states, pack_states_if
 
 Batch = Mapping[str, Any]
 Schedule = Callable[[jax.Array], jax.Array]
@@ -153,7 +153,8 @@ def make_train_step(
         steps = window[0] + 1
         finite = jnp.isfinite(loss) & jnp.isfinite(grad_norm)
         newly = ~finite & (window[WINDOW.index("first_nonfinite")] == 0)
-        first, *others = found = list(context["losses"].values())
+        # JAX has put them into the order of their names.
+        first, *others = found = [context["losses"][name] for name in losses]
         means = [one.mean() for one in found] if others else []
         window += jnp.stack(
             [
@@ -220,7 +221,7 @@ def at_log_points(metrics: Mapping[str, Metric]) -> Measure | None:
         return None
 
     def measure(context: Context, at_log_point: jax.Array) -> Packed:
-        return pack_if(
+        return pack_states_if(
             at_log_point,
             lambda: compute_states(metrics, context, where="train_metrics"),
         )
@@ -257,6 +258,6 @@ def make_eval_step(
             rngs={},
             capture=capture,
         )
-        return pack(compute_states(metrics, context, where=where))
+        return pack_states(compute_states(metrics, context, where=where))
 
     return eval_step

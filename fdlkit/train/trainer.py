@@ -42,7 +42,7 @@ from fdlkit.train.standalone import (
     evaluate_checkpoint,
 )
 from fdlkit.train.state import TrainState
-from fdlkit.train.states import compute_states, pack, results
+from fdlkit.train.states import compute_states, pack_states, results
 from fdlkit.train.step import (
     Batch,
     Schedule,
@@ -312,7 +312,7 @@ class Trainer:
                 states = compute_states(
                     self.train_metrics, context, where="train_metrics"
                 )
-                given["metrics"] = pack(states)
+                given["metrics"] = pack_states(states)
             return given
 
         step = make_train_step(
