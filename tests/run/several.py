@@ -20,7 +20,8 @@ from fdlkit.train.coverage import Rolling
 from fdlkit.train.evaluators import Evaluator
 from fdlkit.train.goals import KeepBest, StopEarly
 from fdlkit.train.losses import CrossEntropy
-from fdlkit.train.metrics import Accuracy, MeanLoss
+from fdlkit.train.metrics import MeanLoss
+from fdlkit.train.metrics_of_classes import Accuracy
 from fdlkit.train.trainer import Trainer
 
 ROWS, HELD_OUT = 96, 42

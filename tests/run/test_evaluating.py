@@ -70,6 +70,7 @@ def test_the_best_or_any_checkpoint_can_be_meant(workdir, capsys):
 
 def test_what_is_evaluated_may_be_another_than_the_runs(workdir, capsys):
     changes = ("--fdl_set=eval_data.batch_size=6", "--fdl_set=~evaluators")
+    changes += ("--fdl_set=~keep_best",)
     assert evaluate(workdir, "--eval_only", *changes) == 0
     found = json.loads(capsys.readouterr().out)
     assert found.keys() == {"step", "eval/loss", "eval/accuracy", "eval/rows"}
