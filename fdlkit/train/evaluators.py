@@ -287,8 +287,8 @@ def _of_goal(
             continue
         for metric in [*(evaluator.filled(given).metrics or {}), ROWS]:
             known[f"{name}/{metric}"] = name
-    evaluator = evaluators.get(goal.metric.partition("/")[0])
-    is_others = evaluator is not None and not isinstance(evaluator, Evaluator)
+    meant = evaluators.get(goal.metric.partition("/")[0])
+    is_others = meant is not None and not isinstance(meant, Evaluator)
     # A metric that comes to several numbers logs each as NAME/metric/number.
     is_part = any(goal.metric.startswith(f"{one}/") for one in known)
     if goal.metric in known or is_others or is_part:
