@@ -224,7 +224,7 @@ class RegressionLoss(Loss):
 
     def values(
         self, *, predictions: Real[Array, "*b"], labels: Real[Array, "*b"]
-    ) -> Float[Array, ...]:
+    ) -> Float[Array, "rows ..."]:
         """The penalty of each row, `[batch]`, or of each element, `[batch, ...]`."""
         penalties = self.penalty(
             predictions.astype(jnp.float32), labels.astype(jnp.float32)
