@@ -171,6 +171,15 @@ CODES = (
         "breaks it.",
     ),
     Code(
+        code="CF021",
+        name="a learning rate that is logged, and that no optimizer has",
+        severity="warning",
+        why="The trainer logs the schedule that it is told. Where that is a copy, or "
+        "where an override has put another one into the optimizer alone, the curve in "
+        "the logs is not what the run trained with. A reference cannot part from what "
+        "it follows.",
+    ),
+    Code(
         code="CF030",
         name="an allowance for a code that does not exist",
         severity="error",

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fdlkit.train.accumulate import cut_rows, sum_over
+from fdlkit.train.accumulate import cut_rows, join_rows, sum_over
 
 
 def test_a_microbatch_has_every_nth_row():
@@ -16,6 +16,13 @@ def test_a_microbatch_has_every_nth_row():
     assert cut.shape == (3, 4, 2)
     for i in range(3):
         np.testing.assert_array_equal(cut[i], rows[i::3])
+    np.testing.assert_array_equal(join_rows(cut, 4), rows)
+
+
+def test_what_has_no_rows_is_not_put_together():
+    stacked = {"rows": jnp.zeros((3, 4, 2)), "scalars": jnp.zeros(3)}
+    joined = join_rows(stacked, 4)
+    assert {n: a.shape for n, a in joined.items()} == {"rows": (12, 2), "scalars": (3,)}
 
 
 def test_sums_are_a_plain_loops_and_what_one_carries_the_next_is_given():

@@ -8,6 +8,7 @@ from fdlkit.check.config import (
     constants,
     dead,
     missing,
+    rates,
     references,
     sharing,
     splits,
@@ -28,6 +29,7 @@ _PARTS = (
     sharing,
     tying,
     splits,
+    rates,
     dead,
     constants,
 )
