@@ -16,24 +16,26 @@ from typing import TYPE_CHECKING, Any
 import flax.linen as nn
 import jax
 import optax
+from jax.sharding import PartitionSpec
 
 from fdlkit.check import mending
 from fdlkit.check.layouts import NamedArray, rule_faults
 from fdlkit.check.watching import Watch
 from fdlkit.errors import UserError
 from fdlkit.keys import DeadKeyError, get_key
-from fdlkit.sharding.layout import tree_path
+from fdlkit.sharding.layout import mesh_spec, tree_path
 from fdlkit.sharding.mesh import MESH_AXES
-from fdlkit.train.context import dead_keys, forward, wanted_interms
+from fdlkit.train.context import dead_keys, forward, wanted_interms, wanted_parts
 from fdlkit.train.losses import Context, Elements
 from fdlkit.train.models import as_model
-from fdlkit.train.setup import STEP, Shapes, using
+from fdlkit.train.setup import STEP, Shapes, check_microbatches, using
 from fdlkit.train.step import at_log_points, make_eval_step, make_train_step
 
 if TYPE_CHECKING:
     from jax.sharding import AbstractMesh
 
     from fdlkit.train.trainer import Trainer
+    from fdlkit.train.update import UpdateRules
 
 
 # Key paths of a loss and of metrics that are guessed, one after another.
@@ -92,7 +94,14 @@ def trace(trainer: Trainer, shapes: Shapes | None, mesh: AbstractMesh | None) ->
     if mesh is not None and not wrong:
         around = using(mesh, trainer.rules)
     with around, watch.watching():
-        made = watch.attempt("train_step", lambda: _train_step(parts, shapes))
+        # What a person knows are the shapes of the whole batch.
+        whole = dataclasses.replace(trainer.update_rules, microbatches=1)
+        made = watch.attempt("train_step", lambda: _train_step(parts, shapes, whole))
+        if made and trainer.microbatches > 1 and _divides(trainer, mesh):
+            rules = trainer.update_rules
+            made = watch.attempt(
+                "train_step", lambda: _train_step(parts, shapes, rules)
+            )
         step, (next_state, _, _) = made or (None, (None, None, None))
         eval_step = None
         if shapes.eval_batch is not None and trainer.metrics and made is not None:
@@ -233,7 +242,18 @@ def _shape(x: Any) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(x.shape, x.dtype)
 
 
-def _train_step(parts: _Parts, shapes: Shapes) -> Any:
+def _divides(trainer: Trainer, mesh: AbstractMesh | None) -> bool:
+    """Whether microbatches are of equal rows; else that is told of the batch."""
+    spec = PartitionSpec() if mesh is None else mesh_spec(("batch",), trainer.rules)
+    rows = trainer.train_data.batch_size
+    try:
+        check_microbatches(trainer.microbatches, rows, spec, mesh=mesh)
+    except UserError:
+        return False
+    return True
+
+
+def _train_step(parts: _Parts, shapes: Shapes, rules: UpdateRules) -> Any:
     trainer = parts.trainer
     step = make_train_step(
         parts.model,
@@ -244,8 +264,10 @@ def _train_step(parts: _Parts, shapes: Shapes) -> Any:
         log_every=trainer.log_every,
         num_train_steps=trainer.num_train_steps,
         seed=trainer.seed,
+        rules=rules,
         capture=wanted_interms(trainer.losses, trainer.train_metrics),
         measure=at_log_points(parts.metrics("train_metrics")),
+        measured_parts=wanted_parts(trainer.train_metrics),
     )
     return jax.make_jaxpr(step, return_shape=True)(shapes.state, shapes.batch)
 
@@ -261,7 +283,7 @@ def _eval_step(parts: _Parts, shapes: Shapes) -> Any:
     )
     state = shapes.state
     return jax.make_jaxpr(step)(
-        state.params, state.model_state, shapes.eval_batch, STEP
+        state.eval_params, state.model_state, shapes.eval_batch, STEP
     )
 
 

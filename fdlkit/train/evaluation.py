@@ -32,7 +32,7 @@ def evaluate(
 
     Args:
       step: The compiled evaluation step; the metrics' states for each batch.
-      state: The state whose parameters are evaluated.
+      state: The state whose parameters, or their average, are evaluated.
       pipeline: The data; read from its beginning.
       feed: Puts its batches on the devices.
       metrics: What the states are of, by name.
@@ -53,7 +53,7 @@ def evaluate(
             if stop.signal is not None:
                 raise EvaluationStoppedError
             packed = step(
-                state.params, state.model_state, feed.place(batch), state.step
+                state.eval_params, state.model_state, feed.place(batch), state.step
             )
             pending.append(packed)
             while len(pending) >= in_flight:

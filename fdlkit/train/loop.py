@@ -30,6 +30,7 @@ from fdlkit.train.state import TrainState
 from fdlkit.train.states import Packed, results
 from fdlkit.train.stop import Stop
 from fdlkit.train.throughput import Clock, StepCost, device_kind_of
+from fdlkit.train.update import remarks
 from fdlkit.train.votes import Votes
 from fdlkit.train.writers import JsonLines, Writer, WriterThread
 
@@ -294,6 +295,8 @@ class _Loop:
             self.around.progress.say(f"evaluation of step {self.step} was interrupted")
             finished = False
         self.save()
+        for remark in remarks(self.state):
+            self.around.progress.say(remark)
         return Result(step=self.step, finished=finished)
 
     def take_batch(self) -> None:

@@ -23,10 +23,12 @@ from fdlkit.sharding.layout import (
     check_divides,
     check_rules,
     check_tree,
+    divisors,
     like_parameters,
     mesh_spec,
     named,
     spec_tree,
+    split_of,
 )
 from fdlkit.train.context import (
     dead_keys,
@@ -34,6 +36,7 @@ from fdlkit.train.context import (
     loss_path,
     model_inputs,
     wanted_interms,
+    wanted_parts,
 )
 from fdlkit.train.losses import Context, Loss
 from fdlkit.train.metrics import Metric
@@ -49,6 +52,7 @@ from fdlkit.train.step import (
     make_train_step,
 )
 from fdlkit.train.throughput import count_flops
+from fdlkit.train.update import UpdateRules, lay_out_updates
 
 ArraySpecs = Mapping[str, jax.ShapeDtypeStruct]
 
@@ -160,13 +164,15 @@ class Setup:
             return jax.jit(
                 self.eval_step,
                 in_shardings=(
-                    self.shardings.params,
+                    self.shardings.eval_params,
                     self.shardings.model_state,
                     self.batch_sharding,
                     self.replicated,
                 ),
                 out_shardings=self.replicated,
-            ).lower(self.state.params, self.state.model_state, self.eval_batch, STEP)
+            ).lower(
+                self.state.eval_params, self.state.model_state, self.eval_batch, STEP
+            )
 
 
 @contextlib.contextmanager
@@ -195,12 +201,13 @@ def prepare(
     num_train_steps: int,
     log_every: int,
     seed: int,
+    updates: UpdateRules,
     shapes_on: Callable[[Any], Shapes],
 ) -> Setup:
     """Traces the whole run abstractly and lays it out on a mesh.
 
-    Arguments are those of `Trainer`; `shapes_on` is its `shapes`. Nothing is compiled
-    and no device is touched.
+    Arguments are those of `Trainer`; `updates` is its `update_rules`, `shapes_on` its
+    `shapes`. Nothing is compiled and no device is touched.
 
     Raises:
       UserError: An array that the mesh does not divide, a key path that leads
@@ -214,6 +221,9 @@ def prepare(
     check_batch("train_data", train_data, batch_spec, mesh=mesh)
     if eval_data is not None:
         check_batch("eval_data", eval_data, batch_spec, mesh=mesh)
+    check_microbatches(
+        updates.microbatches, train_data.batch_size, batch_spec, mesh=mesh
+    )
 
     shapes = shapes_on(mesh)
     with using(mesh, rules):
@@ -263,8 +273,10 @@ def prepare(
             log_every=log_every,
             num_train_steps=num_train_steps,
             seed=seed,
+            rules=updates,
             capture=wanted_interms(losses, train_metrics),
             measure=at_log_points(train_metrics),
+            measured_parts=wanted_parts(train_metrics),
         ),
         eval_step=make_eval_step(
             model,
@@ -322,10 +334,11 @@ def trace_shapes(
     train_data: Pipeline,
     eval_data: Pipeline | None,
     seed: int,
+    updates: UpdateRules,
 ) -> Shapes:
     """Traces the making of the state on no device, under whatever mesh is around.
 
-    Arguments are those of `Trainer`.
+    Arguments are those of `Trainer`; `updates` is its `update_rules`.
 
     Raises:
       UserError: A key path that leads nowhere, or a model that cannot be traced on
@@ -334,7 +347,7 @@ def trace_shapes(
     batch = _abstract(train_data)
     eval_batch = None if eval_data is None else _abstract(eval_data)
     refuse_unlike_inputs(model, inputs)
-    init = make_init(model, optimizer, seed, tuple(losses))
+    init = make_init(model, optimizer, seed, tuple(losses), updates)
     with explained(batch):
         abstract_inputs = model_inputs(inputs, {"batch": batch, "step": STEP})
         # The key is made inside: made here it would be an array on a device.
@@ -347,7 +360,8 @@ def trace_shapes(
             inputs=abstract_inputs,
             variables=variables,
             state=jax.eval_shape(
-                lambda made: initial_state(made, optimizer, tuple(losses)), variables
+                lambda made: initial_state(made, optimizer, tuple(losses), updates),
+                variables,
             ),
             init=init,
         )
@@ -361,12 +375,14 @@ def state_layout(shapes: Shapes, rules: AxisRules) -> TrainState:
     """
     specs = spec_tree(dict(shapes.variables), rules)
     params = specs.pop("params", {})
+    state = shapes.state
     return TrainState(
         step=PartitionSpec(),
         params=params,
         model_state=specs,
-        opt_state=like_parameters(shapes.state.opt_state, shapes.state.params, params),
+        opt_state=like_parameters(state.opt_state, state.params, params),
         window=PartitionSpec(),
+        **lay_out_updates(state, params),
     )
 
 
@@ -380,6 +396,29 @@ def check_batch(
     """
     name = f"{what}.batch_size={pipeline.batch_size}:"
     check_divides(name, (pipeline.batch_size,), spec, mesh=mesh, axes=("batch",))
+
+
+def check_microbatches(
+    count: int, batch_size: int, spec: PartitionSpec, *, mesh: Any
+) -> None:
+    """Refuses microbatches that do not cut a device's rows into equal parts.
+
+    Raises:
+      UserError: Naming numbers that work.
+    """
+    devices = split_of(spec[0] if spec else None, mesh)
+    rows = batch_size // devices
+    if rows % count == 0:
+        return
+    near = [max(n for n in divisors(rows) if n < count)]
+    near += [n for n in divisors(rows) if n > count][:1]
+    whole = max(round(batch_size / (devices * count)), 1) * devices * count
+    raise UserError(
+        f"microbatches={count}: they do not cut the {rows} rows of a device into "
+        "equal parts",
+        f"what would work: {' or '.join(map(str, near))}, or "
+        f"train_data.batch_size={whole}",
+    )
 
 
 def _abstract(pipeline: Pipeline) -> ArraySpecs:

@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
+from jax.sharding import PartitionSpec
 
 from fdlkit.train.frozen import moved
 from fdlkit.train.loss_scale import DynamicLossScale, unscaled
-from fdlkit.train.nonfinite import count_skips, if_finite, no_skips
+from fdlkit.train.nonfinite import SKIPPED, count_skips, if_finite, no_skips
 from fdlkit.train.state import TrainState
 
 
@@ -54,8 +56,10 @@ class Updated(NamedTuple):
       updates: What was added to the parameters.
       grads: The gradient of the loss.
       grad_norm: Its norm over all parameters, [] float32.
-      finite: Whether loss and gradient were, [] bool.
+      finite: Whether loss and gradient were, [] bool; None: steps are not skipped.
       failed: Whether they were not, and the run is to end, [] bool.
+      count: How many updates were made before this one, [] int32.
+      left_out: How many steps since the last log point made none, [] int32, or 0.
       reported: What `update_reports` names, [] float32 each.
     """
 
@@ -63,9 +67,15 @@ class Updated(NamedTuple):
     updates: Any
     grads: Any
     grad_norm: jax.Array
-    finite: jax.Array
+    finite: jax.Array | None
     failed: jax.Array
+    count: jax.Array
+    left_out: jax.Array | int
     reported: tuple[jax.Array, ...]
+
+    def counted(self, number: jax.Array) -> jax.Array:
+        """A number of this step as a sum takes it up: 0 of a step that is skipped."""
+        return number if self.finite is None else jnp.where(self.finite, number, 0.0)
 
 
 def begin_updates(rules: UpdateRules, params: Any) -> dict[str, Any]:
@@ -74,6 +84,20 @@ def begin_updates(rules: UpdateRules, params: Any) -> dict[str, Any]:
         "ema": None if rules.ema is None else rules.ema.begin(params),
         "loss_scale": None if rules.loss_scale is None else rules.loss_scale.begin(),
         "skipped": no_skips() if may_skip(rules) else None,
+    }
+
+
+def lay_out_updates(state: TrainState, params: Any) -> dict[str, Any]:
+    """What of these fields of the state is laid out like the parameters, and what not.
+
+    Args:
+      state: The state, abstract or not.
+      params: A `PartitionSpec` for each parameter.
+    """
+    return {
+        "ema": None if state.ema is None else params,
+        "loss_scale": None if state.loss_scale is None else PartitionSpec(),
+        "skipped": None if state.skipped is None else PartitionSpec(),
     }
 
 
@@ -113,41 +137,52 @@ def make_update(
     grad_norm = optax.tree.norm(grads)
     finite = jnp.isfinite(loss) & jnp.isfinite(grad_norm)
     kept = {"params": params, "opt_state": opt_state, "model_state": model_state}
-    skipped, failed = state.skipped, ~finite
-    if may_skip(rules):
-        kept = if_finite(finite, kept, {name: getattr(state, name) for name in kept})
-        skipped = count_skips(state.skipped, finite, new_window=new_window)
-        failed &= ~_may_go_on(rules, state.loss_scale, in_a_row=skipped[1])
-    ema, scale = state.ema, state.loss_scale
-    if rules.ema is not None:
-        made = state.step + 1 - (skipped[2] if may_skip(rules) else 0)
-        ema = rules.ema.next(ema, kept["params"], made)
-        if may_skip(rules):
-            ema = if_finite(finite, ema, state.ema)
+    scale, skips, failed, count = state.loss_scale, state.skipped, ~finite, state.step
     if rules.loss_scale is not None:
         scale = rules.loss_scale.next(scale, finite)
-    reported = {
-        "loss_scale": factor,
-        "skipped": skipped[2] if may_skip(rules) else None,
-    }
+    if may_skip(rules):
+        skips = count_skips(skips, finite, new_window=new_window)
+        failed &= ~_may_go_on(rules, state)
+        count = state.step - state.skipped[2]
+    if rules.ema is not None:
+        kept["ema"] = rules.ema.next(state.ema, params, count + 1)
+    if may_skip(rules):
+        kept = if_finite(finite, kept, {name: getattr(state, name) for name in kept})
+    reported = [
+        *([] if factor is None else [factor]),
+        *([skips[2].astype(jnp.float32)] if may_skip(rules) else []),
+    ]
     return Updated(
-        kept=kept | {"ema": ema, "loss_scale": scale, "skipped": skipped},
+        kept=kept | {"loss_scale": scale, "skipped": skips},
         updates=updates,
         grads=grads,
         grad_norm=grad_norm,
-        finite=finite,
+        finite=finite if may_skip(rules) else None,
         failed=failed,
+        count=count,
+        left_out=skips[0] if may_skip(rules) else 0,
         reported=tuple(reported),
     )
 
 
-def _may_go_on(
-    rules: UpdateRules, scale: jax.Array | None, *, in_a_row: jax.Array
-) -> jax.Array:
-    """Whether a step that was not finite need not end the run, [] bool."""
+def _may_go_on(rules: UpdateRules, state: TrainState) -> jax.Array:
+    """Whether a run may go on after a step that was not finite, [] bool."""
     may = jnp.bool_(False)
     if rules.skip_nonfinite is not None:
-        may |= in_a_row <= rules.skip_nonfinite.most_in_a_row
+        may |= state.skipped[1] < rules.skip_nonfinite.most_in_a_row
     if rules.loss_scale is not None:
-        may |= rules.loss_scale.can_shrink(scale)
+        may |= rules.loss_scale.can_shrink(state.loss_scale)
     return may
+
+
+def remarks(state: TrainState) -> list[str]:
+    """What is to be said at the end of a run of its updates; waits for the devices."""
+    if state.skipped is None:
+        return []
+    count = int(np.asarray(state.skipped)[SKIPPED.index("in_all")])
+    if not count:
+        return []
+    return [
+        f"{count} of {int(np.asarray(state.step))} steps made no update: their loss or "
+        "gradient was not finite"
+    ]

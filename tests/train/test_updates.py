@@ -83,24 +83,26 @@ def ragged():
 LOSSES = {"square": SquaredError(), "abs": Absolute(mask="batch.other", weight=0.3)}
 
 
+def on_ragged(**changes):
+    return make_trainer(
+        model=Mlp(dropout=0.0),
+        train_data=data(ragged(), 24),
+        eval_data=None,
+        loss=LOSSES,
+        **changes,
+    )
+
+
 @pytest.fixture(scope="module")
 def whole():
-    trainer = make_trainer(
-        model=Mlp(dropout=0.0), train_data=data(ragged(), 24), loss=LOSSES
-    )
-    return run(trainer, 3, return_losses=True)
+    return run(on_ragged(), 3, return_losses=True)
 
 
-@pytest.mark.parametrize("microbatches", [2, 3, 4, 8, 24])
+@pytest.mark.parametrize("microbatches", [2, 3, 8, 24])
 def test_microbatches_are_the_big_batch_however_ragged_its_masks_are(
     microbatches, whole
 ):
-    trainer = make_trainer(
-        model=Mlp(dropout=0.0),
-        train_data=data(ragged(), 24),
-        loss=LOSSES,
-        microbatches=microbatches,
-    )
+    trainer = on_ragged(microbatches=microbatches)
     state, told = run(trainer, 3, return_losses=True)
     expected_state, expected = whole
     # Adam divides by the gradient's own size: that is what leaves these few digits.
