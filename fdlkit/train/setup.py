@@ -92,6 +92,8 @@ class Setup:
       batch_sharding: The layout of every array of a batch.
       train_step: `(state, batch, votes) -> (state, report, measured)`.
       eval_step: `(params, model_state, batch, step) -> Packed`.
+      context: The shapes of a training step's context after the losses; where a key
+        asks for an intermediate, all that there are.
       flops: Model FLOPs of one training step, see `count_flops`.
     """
 
@@ -102,6 +104,7 @@ class Setup:
     batch_sharding: NamedSharding
     train_step: Callable[..., tuple[TrainState, jax.Array, Any]]
     eval_step: Callable[..., Packed]
+    context: Context
     flops: int
 
     @property
@@ -214,6 +217,7 @@ def prepare(
         nowhere, a model that cannot be traced on its data, train and evaluation
         data with different tokenizers.
     """
+    refuse_other_parts(losses, metrics, train_metrics)
     check_rules(rules, mesh)
     if eval_data is not None:
         check_same_tokenizer(train_data, eval_data)
@@ -285,8 +289,38 @@ def prepare(
             metrics=metrics,
             capture=wanted_interms(losses, metrics),
         ),
+        context=context,
         flops=3 * count_flops(jaxpr),
     )
+
+
+def refuse_other_parts(
+    losses: Mapping[str, Loss],
+    metrics: Mapping[str, Metric],
+    train_metrics: Mapping[str, Metric],
+) -> None:
+    """Refuses losses and metrics that are none.
+
+    Raises:
+      UserError: Naming the place and the base class.
+    """
+    if not losses:
+        raise UserError(
+            "loss={}: there is nothing to minimize", "name one loss or more"
+        )
+    places: list[tuple[str, Any, type]] = [
+        (loss_path(losses, name), loss, Loss) for name, loss in losses.items()
+    ]
+    for field, parts in (("metrics", metrics), ("train_metrics", train_metrics)):
+        places += [(f"{field}[{name!r}]", part, Metric) for name, part in parts.items()]
+    for path, part, base in places:
+        if not isinstance(part, base):
+            says = "`values`" if base is Loss else "`state` and `result`"
+            raise UserError(
+                f"{path} is a {type(part).__name__}, which is no {base.__name__}",
+                f"make it a subclass of {base.__module__}.{base.__name__} that says "
+                f"{says}",
+            )
 
 
 def refuse_dead_keys(

@@ -355,3 +355,27 @@ def test_a_key_that_is_asked_for_and_leads_nowhere_is_told():
         trainer.step(
             trainer.init_state(), first_batch(trainer), return_keys=["preds.logits"]
         )
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        (
+            {"loss": MeanLoss()},
+            "loss is a MeanLoss, which is no Loss",
+        ),
+        (
+            {"loss": {"a": SquaredError(), "b": optax.l2_loss}},
+            "loss['b'] is a function, which is no Loss",
+        ),
+        (
+            {"train_metrics": {"a": SquaredError()}},
+            "train_metrics['a'] is a SquaredError, which is no Metric",
+        ),
+        ({"loss": {}}, "loss={}: there is nothing to minimize"),
+    ],
+)
+def test_what_is_no_loss_or_metric_is_refused(changes, line):
+    with pytest.raises(UserError) as caught:
+        make_trainer(**changes).check()
+    assert caught.value.lines[0] == line
