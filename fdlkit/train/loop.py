@@ -25,6 +25,7 @@ from fdlkit.train.evaluation import EvaluationStoppedError, evaluate
 from fdlkit.train.feed import Feed
 from fdlkit.train.metrics import Metric
 from fdlkit.train.progress import Progress
+from fdlkit.train.saved_state import told_of_fields
 from fdlkit.train.setup import Setup
 from fdlkit.train.state import TrainState
 from fdlkit.train.states import Packed, results
@@ -152,6 +153,9 @@ def train_loop(
             )
             batches.set_state(position)
             progress.say(f"resumed from step {last} in {workdir}")
+            state = setup.completed(state)
+            for line in told_of_fields(checkpoints.fields(last), setup.state):
+                progress.say(line)
         writers = [JsonLines(), *plan.writers] if jax.process_index() == 0 else []
         with WriterThread(writers, workdir, first) as writer:
             around = _Surroundings(

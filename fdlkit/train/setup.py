@@ -41,6 +41,7 @@ from fdlkit.train.context import (
 from fdlkit.train.losses import Context, Loss
 from fdlkit.train.metrics import Metric
 from fdlkit.train.models import Model, refuse_unlike_inputs
+from fdlkit.train.saved_state import OPTIONAL
 from fdlkit.train.state import TrainState
 from fdlkit.train.states import Packed
 from fdlkit.train.step import (
@@ -52,7 +53,7 @@ from fdlkit.train.step import (
     make_train_step,
 )
 from fdlkit.train.throughput import count_flops
-from fdlkit.train.update import UpdateRules, lay_out_updates
+from fdlkit.train.update import UpdateRules, begin_updates, lay_out_updates
 
 ArraySpecs = Mapping[str, jax.ShapeDtypeStruct]
 
@@ -95,6 +96,7 @@ class Setup:
       context: The shapes of a training step's context after the losses; where a key
         asks for an intermediate, all that there are.
       flops: Model FLOPs of one training step, see `count_flops`.
+      updates: How updates are made, beside the optimizer.
     """
 
     mesh: Any
@@ -106,6 +108,7 @@ class Setup:
     eval_step: Callable[..., Packed]
     context: Context
     flops: int
+    updates: UpdateRules
 
     @property
     def state(self) -> TrainState:
@@ -132,6 +135,22 @@ class Setup:
         inputs = jax.tree.map(lambda a: np.zeros(a.shape, a.dtype), self.shapes.inputs)
         with using(self.mesh, self.rules):
             return jax.jit(self.shapes.init, out_shardings=self.shardings)(inputs)
+
+    def completed(self, state: TrainState) -> TrainState:
+        """A state that another run saved, with what only this one keeps begun."""
+        shardings = {
+            name: getattr(self.shardings, name)
+            for name in OPTIONAL
+            if getattr(state, name) is None and getattr(self.state, name) is not None
+        }
+        if not shardings:
+            return state
+
+        def begin(params: Any) -> dict[str, Any]:
+            begun = begin_updates(self.updates, params)
+            return {name: begun[name] for name in shardings}
+
+        return state.replace(**jax.jit(begin, out_shardings=shardings)(state.params))
 
     def lower_train_step(
         self,
@@ -291,6 +310,7 @@ def prepare(
         ),
         context=context,
         flops=3 * count_flops(jaxpr),
+        updates=updates,
     )
 
 
