@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fdlkit import suggest
+from fdlkit.graph import paths
 from fdlkit.graph.paths import Path
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def _place(subject: Subject, pattern: str | None) -> Path:
         place = (*subject.places.path(number), GROUPS)
         groups = node.argument(GROUPS)
         held = None if groups is None else subject.graph.node(groups.value)
-        if held is not None and pattern in [a.key for a in held.arguments]:
-            return (*place, pattern)
+        key = paths.of_dict_key(pattern)
+        if held is not None and key in [argument.key for argument in held.arguments]:
+            return (*place, key)
     return place

@@ -183,7 +183,7 @@ class Checkpoints:
             )
         state = TrainState(**restored["state"])
         unwanted = [name for name in OPTIONAL if getattr(like, name) is None]
-        return state.replace(**dict.fromkeys(unwanted)), restored["data"]
+        return dataclasses.replace(state, **dict.fromkeys(unwanted)), restored["data"]
 
     def fields(self, step: int) -> frozenset[str]:
         """The fields of the state that was saved at a step."""

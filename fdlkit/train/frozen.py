@@ -6,7 +6,6 @@ from typing import Any
 
 import flax.struct
 import jax
-import jax.numpy as jnp
 import optax
 
 from fdlkit.sharding.layout import tree_path
@@ -14,33 +13,13 @@ from fdlkit.sharding.layout import tree_path
 
 @flax.struct.dataclass
 class Frozen:
-    """The state of `frozen`: no array, but the paths of what it holds.
+    """The state of the optimizer `frozen`: no array, but the paths of what it holds.
 
     Attributes:
       paths: The parameters that it was made for.
     """
 
     paths: tuple[str, ...] = flax.struct.field(pytree_node=False)
-
-
-def frozen() -> optax.GradientTransformation:
-    """An optimizer that leaves its parameters alone.
-
-    Unlike `optax.set_to_zero` it says so to the training step: of parameters that it
-    is for no gradient is computed (it is zero to all else, as to clipping by the norm
-    of all gradients), and they stay what they were to the bit, whatever another part
-    of the optimizer adds to them.
-    """
-
-    def init(params: Any) -> Frozen:
-        leaves = jax.tree_util.tree_leaves_with_path(params)
-        return Frozen(paths=tuple(tree_path(path) for path, _ in leaves))
-
-    def update(updates: Any, state: Frozen, params: Any = None) -> tuple[Any, Frozen]:
-        del params
-        return jax.tree.map(jnp.zeros_like, updates), state
-
-    return optax.GradientTransformation(init, update)
 
 
 def frozen_paths(opt_state: Any) -> frozenset[str]:

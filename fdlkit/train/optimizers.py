@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import optax
 
 from fdlkit.sharding.layout import tree_path
+from fdlkit.train.frozen import Frozen
 from fdlkit.train.patterns import assigned
 
 
@@ -48,3 +50,23 @@ def by_path(
         return jax.tree.unflatten(tree, [found[path] for path in paths])
 
     return optax.partition(dict(groups), labels)
+
+
+def frozen() -> optax.GradientTransformation:
+    """An optimizer that leaves its parameters alone.
+
+    Unlike `optax.set_to_zero` it says so to the training step: of parameters that it
+    is for no gradient is computed (it is zero to all else, as to clipping by the norm
+    of all gradients), and they stay what they were to the bit, whatever another part
+    of the optimizer adds to them.
+    """
+
+    def init(params: Any) -> Frozen:
+        leaves = jax.tree_util.tree_leaves_with_path(params)
+        return Frozen(paths=tuple(tree_path(path) for path, _ in leaves))
+
+    def update(updates: Any, state: Frozen, params: Any = None) -> tuple[Any, Frozen]:
+        del params
+        return jax.tree.map(jnp.zeros_like, updates), state
+
+    return optax.GradientTransformation(init, update)

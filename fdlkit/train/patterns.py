@@ -112,7 +112,7 @@ def _narrowest(path: str, patterns: Sequence[str], paths: Sequence[str]) -> str:
         raise PatternError(
             None,
             "**",
-            f"no pattern matches {_count(bare)}: {_listed(bare)}",
+            f"no pattern matches {_so_many(bare)}: {_listed(bare)}",
             f"patterns: {', '.join(map(repr, patterns)) or 'none'}",
             "say what is to become of the rest: '**' matches what no narrower pattern "
             "does",
@@ -146,7 +146,7 @@ def _matches_nothing(pattern: str, paths: Sequence[str]) -> PatternError:
         meant,
         f"the pattern {pattern!r} matches no parameter",
         *([hint] if hint else []),
-        f"there are {_count(paths)}: {_listed(paths)}",
+        f"there are {_so_many(paths)}: {_listed(paths)}",
         "** stands for any number of names, * for one or a part of one",
     )
 
@@ -173,7 +173,7 @@ def _guesses(pattern: str, paths: Sequence[str]) -> Iterator[str]:
         yield f"**/{guess}/**"
 
 
-def _count(paths: Sequence[str]) -> str:
+def _so_many(paths: Sequence[str]) -> str:
     return f"{len(paths)} parameter{'s' * (len(paths) != 1)}"
 
 

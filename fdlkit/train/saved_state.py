@@ -6,6 +6,7 @@ else a state may keep. A run goes on from one with more, or with less, than it k
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
@@ -68,7 +69,7 @@ def as_there(state: TrainState, fields: frozenset[str], *, scalar: Any) -> Train
         for name in OPTIONAL
         if (name in fields) != (getattr(state, name) is not None)
     }
-    return state.replace(**changes)
+    return dataclasses.replace(state, **changes)
 
 
 def told_of_fields(fields: frozenset[str], like: TrainState) -> list[str]:

@@ -147,10 +147,11 @@ class Setup:
             return state
 
         def begin(params: Any) -> dict[str, Any]:
-            begun = begin_updates(self.updates, params)
-            return {name: begun[name] for name in shardings}
+            fields = begin_updates(self.updates, params)
+            return {name: fields[name] for name in shardings}
 
-        return state.replace(**jax.jit(begin, out_shardings=shardings)(state.params))
+        begun = jax.jit(begin, out_shardings=shardings)(state.params)
+        return dataclasses.replace(state, **begun)
 
     def lower_train_step(
         self,

@@ -219,7 +219,7 @@ def make_train_step(
                         param_norm,
                         jnp.float32(0) if votes is None else jnp.max(votes),
                         *(
-                            _value(rate, done.count if name == RATE else state.step)
+                            _value(rate, done.made if name == RATE else state.step)
                             for name, rate in schedules.items()
                         ),
                         *done.reported,

@@ -58,7 +58,7 @@ class Updated(NamedTuple):
       grad_norm: Its norm over all parameters, [] float32.
       finite: Whether loss and gradient were, [] bool; None: steps are not skipped.
       failed: Whether they were not, and the run is to end, [] bool.
-      count: How many updates were made before this one, [] int32.
+      made: How many updates were made before this one, [] int32.
       left_out: How many steps since the last log point made none, [] int32, or 0.
       reported: What `update_reports` names, [] float32 each.
     """
@@ -69,7 +69,7 @@ class Updated(NamedTuple):
     grad_norm: jax.Array
     finite: jax.Array | None
     failed: jax.Array
-    count: jax.Array
+    made: jax.Array
     left_out: jax.Array | int
     reported: tuple[jax.Array, ...]
 
@@ -137,15 +137,15 @@ def make_update(
     grad_norm = optax.tree.norm(grads)
     finite = jnp.isfinite(loss) & jnp.isfinite(grad_norm)
     kept = {"params": params, "opt_state": opt_state, "model_state": model_state}
-    scale, skips, failed, count = state.loss_scale, state.skipped, ~finite, state.step
+    scale, skips, failed, made = state.loss_scale, state.skipped, ~finite, state.step
     if rules.loss_scale is not None:
         scale = rules.loss_scale.next(scale, finite)
     if may_skip(rules):
         skips = count_skips(skips, finite, new_window=new_window)
         failed &= ~_may_go_on(rules, state)
-        count = state.step - state.skipped[2]
+        made = state.step - state.skipped[2]
     if rules.ema is not None:
-        kept["ema"] = rules.ema.next(state.ema, params, count + 1)
+        kept["ema"] = rules.ema.next(state.ema, params, made + 1)
     if may_skip(rules):
         kept = if_finite(finite, kept, {name: getattr(state, name) for name in kept})
     reported = [
@@ -159,7 +159,7 @@ def make_update(
         grad_norm=grad_norm,
         finite=finite if may_skip(rules) else None,
         failed=failed,
-        count=count,
+        made=made,
         left_out=skips[0] if may_skip(rules) else 0,
         reported=tuple(reported),
     )

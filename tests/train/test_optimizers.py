@@ -8,8 +8,8 @@ import numpy as np
 import optax
 import pytest
 
-from fdlkit.train.frozen import Frozen, frozen, frozen_paths, held, moved
-from fdlkit.train.optimizers import by_path
+from fdlkit.train.frozen import Frozen, frozen_paths, held, moved
+from fdlkit.train.optimizers import by_path, frozen
 from fdlkit.train.patterns import PatternError
 
 

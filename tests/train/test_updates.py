@@ -18,12 +18,11 @@ from fdlkit.errors import RunFailedError, UserError
 from fdlkit.keys import Key
 from fdlkit.train.checkpoints import CheckpointPolicy, Checkpoints
 from fdlkit.train.ema import Ema
-from fdlkit.train.frozen import frozen
 from fdlkit.train.loss_scale import DynamicLossScale, LossScale
 from fdlkit.train.losses import Loss, SquaredError
 from fdlkit.train.metrics import MeanLoss, Metric
 from fdlkit.train.nonfinite import SkipNonfinite
-from fdlkit.train.optimizers import by_path
+from fdlkit.train.optimizers import by_path, frozen
 from tests.train.toys import Mlp, examples, make_trainer
 
 

@@ -21,7 +21,7 @@ class Updated(NamedTuple):
       grads: The gradient of the loss.
       grad_norm: Its norm over all parameters, [] float32.
       failed: Whether loss or gradient were not finite, [] bool.
-      count: How many updates were made before this one, [] int32.
+      made: How many updates were made before this one, [] int32.
       left_out: How many steps made none: 0.
       reported: What a step reports beside what every step does: nothing.
     """
@@ -31,7 +31,7 @@ class Updated(NamedTuple):
     grads: Any
     grad_norm: jax.Array
     failed: jax.Array
-    count: jax.Array
+    made: jax.Array
     left_out: int = 0
     reported: tuple[jax.Array, ...] = ()
 
@@ -90,5 +90,5 @@ def make_update(
         grads=grads,
         grad_norm=grad_norm,
         failed=~(jnp.isfinite(loss) & jnp.isfinite(grad_norm)),
-        count=state.step,
+        made=state.step,
     )
