@@ -154,7 +154,8 @@ def train_loop(
             batches.set_state(position)
             progress.say(f"resumed from step {last} in {workdir}")
             state = setup.completed(state)
-            for line in told_of_fields(checkpoints.fields(last), setup.state):
+            told = told_of_fields(checkpoints.fields(last), setup.state)
+            for line in told.values():
                 progress.say(line)
         writers = [JsonLines(), *plan.writers] if jax.process_index() == 0 else []
         with WriterThread(writers, workdir, first) as writer:

@@ -19,7 +19,7 @@ from fdlkit.train.state import TrainState
 
 # Fields that a run may do without, and what is said where a checkpoint has none.
 OPTIONAL = {
-    "ema": "the average of the parameters (ema) begins as they are now",
+    "ema": "the average begins as the parameters are then",
     "loss_scale": "the loss scale begins as in a new run",
     "skipped": "skipped steps are counted from here",
 }
@@ -72,13 +72,21 @@ def as_there(state: TrainState, fields: frozenset[str], *, scalar: Any) -> Train
     return dataclasses.replace(state, **changes)
 
 
-def told_of_fields(fields: frozenset[str], like: TrainState) -> list[str]:
-    """What is to be said of a checkpoint that has other fields than a run keeps."""
-    lines = []
+def told_of_fields(fields: frozenset[str], like: TrainState) -> dict[str, str]:
+    """What is to be said of a checkpoint that has other fields than a run keeps.
+
+    Args:
+      fields: What the checkpoint has.
+      like: What the run keeps, abstract or not.
+
+    Returns:
+      A line by the field's name; nothing for a checkpoint that is as the run's own.
+    """
+    lines = {}
     for name, begins in OPTIONAL.items():
         keeps = getattr(like, name) is not None
         if keeps and name not in fields:
-            lines.append(f"the checkpoint has no {name}: {begins}")
+            lines[name] = f"the checkpoint has no {name}: {begins}"
         elif name in fields and not keeps:
-            lines.append(f"the checkpoint's {name} is left out: this run keeps none")
+            lines[name] = f"the checkpoint's {name} is left out: this run keeps none"
     return lines
