@@ -428,3 +428,30 @@ def test_the_logged_rate_is_the_one_of_the_updates_that_were_made():
     schedule = trainer.learning_rate
     rates = [float(report["learning_rate"]) for report in told]
     assert rates == pytest.approx([float(schedule(n)) for n in (0, 1, 1)])
+
+
+# Types
+
+
+class Brain(nn.Module):
+    """Computes in bfloat16, with parameters in float32."""
+
+    @nn.compact
+    def __call__(self, x):
+        x = nn.tanh(nn.Dense(8, dtype=jnp.bfloat16)(x))
+        assert x.dtype == jnp.bfloat16
+        return nn.Dense(1, dtype=jnp.bfloat16)(x)
+
+
+@pytest.mark.parametrize("microbatches", [1, 2])
+def test_bfloat16_is_computed_in_and_neither_kept_nor_added_up(microbatches):
+    trainer = make_trainer(
+        model=Brain(), ema=Ema(), microbatches=microbatches, eval_data=None
+    )
+    asked = ("grads", "updates", "preds", "losses.loss.values")
+    state, told = run(trainer, 1, return_keys=asked)
+    keys = told[0]["keys"]
+    assert keys["preds"].dtype == jnp.bfloat16
+    del keys["preds"]
+    kinds = {array.dtype for array in jax.tree.leaves((state, keys))}
+    assert kinds == {jnp.dtype(jnp.float32), jnp.dtype(jnp.int32)}
