@@ -56,7 +56,7 @@ def all_places(context: Mapping[str, Any]) -> dict[tuple[str | int, ...], bool]:
     found: dict[tuple[str | int, ...], bool] = {}
     level: list[tuple[tuple[str | int, ...], Any]] = [((), context)]
     while level and len(found) < _MOST_PLACES:
-        deeper = []
+        deeper: list[tuple[tuple[str | int, ...], Any]] = []
         for path, value in level:
             inside = names_below(value)
             found[path] = not inside

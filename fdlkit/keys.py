@@ -139,7 +139,8 @@ def resolve_keys(part: Any, context: Mapping[str, Any], where: str) -> dict[str,
     Raises:
       DeadKeyError: A key path leads nowhere.
     """
-    keys = {name: getattr(part, name) for name in key_fields(type(part))}
+    cls: type = type(part)
+    keys = {name: getattr(part, name) for name in key_fields(cls)}
     return {
         name: get_key(context, key, wanted_by=f"{where}.{name}")
         for name, key in keys.items()

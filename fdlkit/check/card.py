@@ -17,9 +17,9 @@ from fdlkit.errors import UserError
 from fdlkit.graph import paths
 from fdlkit.sharding.layout import AxisRules, tree_path
 from fdlkit.sharding.mesh import MESH_AXES
-from fdlkit.train.context import forward, wanted_interms
+from fdlkit.train.context import forward, step_spec, wanted_interms
 from fdlkit.train.models import as_model
-from fdlkit.train.setup import STEP, Shapes, using
+from fdlkit.train.setup import Shapes, using
 from fdlkit.train.throughput import count_flops
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ def forward_program(trainer: Trainer, shapes: Shapes, mesh: Any) -> Any:
     state = shapes.state
     variables = {"params": state.params, **state.model_state}
     with using(mesh, trainer.rules):
-        return jax.make_jaxpr(losses)(variables, shapes.batch, STEP)
+        return jax.make_jaxpr(losses)(variables, shapes.batch, step_spec())
 
 
 def _batch(

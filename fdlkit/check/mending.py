@@ -42,7 +42,8 @@ def _mended(part: Any, meant: Mapping[str, str]) -> Any:
     keys = key_fields(type(part))
     for field in dataclasses.fields(part):
         held = getattr(part, field.name, None)
-        other = meant.get(held, held) if field.name in keys else _mended(held, meant)
+        is_key = field.name in keys
+        other = meant.get(str(held), held) if is_key else _mended(held, meant)
         if other is not held:
             changes[field.name] = other
     return dataclasses.replace(part, **changes) if changes else part

@@ -20,7 +20,7 @@ from fdlkit.nn import walk
 from fdlkit.nn.positions import LearnedPositions
 from fdlkit.nn.sharing import HiddenSharingError
 from fdlkit.sharding.layout import tree_path
-from fdlkit.train.losses import SquaredError
+from fdlkit.train.losses import RegressionLoss
 from fdlkit.train.patterns import PatternError
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ def find(subject: Subject) -> Iterator[Finding]:
     if subject.trainer is None:
         return
     traced = subject.trace
-    for place, error in traced.dead_keys:
-        yield _dead_key(subject, place, error)
+    for path, error in traced.dead_keys:
+        yield _dead_key(subject, path, error)
     told = set()
     for failure in traced.watch.failures:
         if isinstance(failure.error, DeadKeyError | BadConstraintError):
@@ -59,9 +59,16 @@ def find(subject: Subject) -> Iterator[Finding]:
             "eval_data is given, and metrics is empty",
             fix="metrics={'loss': Config(MeanLoss)}, or eval_data=None",
         )
-    yield from _losses(subject, traced)
+    of_losses = list(_losses(subject, traced))
+    yield from of_losses
     yield from _state(subject, traced)
+    broadcast = {finding.path for finding in of_losses if finding.code == "SH006"}
+    calls = set()
     for found in traced.watch.disagreements:
+        call = (found.module, found.part, found.where, len(found.arguments))
+        if found.part in broadcast or call in calls:
+            continue  # told above, with both key paths, or on a batch of another size
+        calls.add(call)
         place = paths.parse(found.part) if found.part else None
         yield subject.finding(
             "SH005",
@@ -153,13 +160,13 @@ def _losses(subject: Subject, traced: Trace) -> Iterator[Finding]:
                 numbers={"rows": rows},
             )
         loss = trainer.losses[name]
-        if isinstance(loss, SquaredError):
+        if isinstance(loss, RegressionLoss):
             context = {"batch": traced.shapes.batch, "preds": traced.preds}
-            yield from _squared_error(subject, place, loss, context)
+            yield from _regression(subject, place, loss, context)
 
 
-def _squared_error(
-    subject: Subject, place: str, loss: SquaredError, context: dict[str, Any]
+def _regression(
+    subject: Subject, place: str, loss: RegressionLoss, context: dict[str, Any]
 ) -> Iterator[Finding]:
     try:
         predictions = get_key(context, loss.predictions, wanted_by="loss")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import flax.linen as nn
@@ -25,10 +25,16 @@ from fdlkit.errors import UserError
 from fdlkit.keys import DeadKeyError, get_key
 from fdlkit.sharding.layout import mesh_spec, tree_path
 from fdlkit.sharding.mesh import MESH_AXES
-from fdlkit.train.context import dead_keys, forward, wanted_interms, wanted_parts
-from fdlkit.train.losses import Context, Elements
+from fdlkit.train.context import (
+    dead_keys,
+    forward,
+    step_spec,
+    wanted_interms,
+    wanted_parts,
+)
+from fdlkit.train.losses import Context, Elements, Loss
 from fdlkit.train.models import as_model
-from fdlkit.train.setup import STEP, Shapes, check_microbatches, using
+from fdlkit.train.setup import Shapes, check_microbatches, refuse_other_part, using
 from fdlkit.train.step import at_log_points, make_eval_step, make_train_step
 
 if TYPE_CHECKING:
@@ -155,6 +161,7 @@ class _Parts:
             self.preds = jax.tree.map(_shape, context["preds"])
             self._look_up(context)
         with self.watch.part(path):
+            refuse_other_part(path, self.trainer.losses[name], Loss)
             found = self.trainer.losses[name](context, where=path)
         self.values.setdefault(name, _shape(found.values))
         return found
@@ -163,7 +170,8 @@ class _Parts:
         """Looks at every key path as soon as the model has run."""
         trainer = self.trainer
         # What a metric may read of a loss, whatever that comes to.
-        elements = dict.fromkeys(trainer.losses, Elements(None, None, None))
+        nothing: Any = None
+        elements = dict.fromkeys(trainer.losses, Elements(nothing, nothing, nothing))
         after = {**context, "losses": elements}
         params = context["params"]
         parts: list[tuple[Any, str, Context]] = [
@@ -200,7 +208,7 @@ class _Parts:
             return found["interms"]
 
         variables = {"params": state.params, **state.model_state}
-        interms = jax.eval_shape(captured, variables, self.shapes.batch, STEP)
+        interms = jax.eval_shape(captured, variables, self.shapes.batch, step_spec())
         try:
             get_key(
                 {**context, "interms": interms}, error.key, wanted_by=error.wanted_by
@@ -225,7 +233,7 @@ class _Parts:
             for name, rate in self.trainer.all_schedules.items()
         }
 
-    def metrics(self, where: str) -> dict[str, Callable[..., Any]]:
+    def metrics(self, where: str) -> dict[str, Any]:
         """The metrics of a field of the trainer, telling the watch."""
         return {
             name: self.watch.wrapped(f"{where}[{name!r}]", metric)
@@ -283,7 +291,7 @@ def _eval_step(parts: _Parts, shapes: Shapes) -> Any:
     )
     state = shapes.state
     return jax.make_jaxpr(step)(
-        state.eval_params, state.model_state, shapes.eval_batch, STEP
+        state.eval_params, state.model_state, shapes.eval_batch, step_spec()
     )
 
 
@@ -339,7 +347,9 @@ def _with_inputs(trainer: Trainer, dead: list[tuple[str, DeadKeyError]]) -> Trai
     inputs = dict(trainer.inputs)
     for name, key in trainer.inputs.items():
         try:
-            get_key({"batch": batch, "step": STEP}, key, wanted_by=f"inputs.{name}")
+            get_key(
+                {"batch": batch, "step": step_spec()}, key, wanted_by=f"inputs.{name}"
+            )
         except DeadKeyError as error:
             dead.append((f"inputs[{name!r}]", error))
             if error.meant is not None:

@@ -76,8 +76,8 @@ def check_input_sharding(
         raise UserError(f"{len(loaders)} loaders for num_processes={num_processes}")
     if not loaders:
         raise UserError("no loader: give one for each process")
-    readings = [_read(loader, num_batches, row_id) for loader in loaders]
-    again = [_read(loader, num_batches, row_id) for loader in loaders]
+    readings = [_rows_read(loader, num_batches, row_id) for loader in loaders]
+    again = [_rows_read(loader, num_batches, row_id) for loader in loaders]
     unseeded = list(_unlike_itself(readings, again))
     return [
         *unseeded,
@@ -113,7 +113,7 @@ def _of_pipeline(
     return min(num_batches, in_epoch), [loader(i) for i in range(num_processes)]
 
 
-def _read(loader: Loader, num_batches: int, row_id: str | None) -> list[_Batch]:
+def _rows_read(loader: Loader, num_batches: int, row_id: str | None) -> list[_Batch]:
     batches = iter(loader())
     try:
         return [

@@ -43,7 +43,7 @@ def effects(config: Any) -> Effects:
         raise UserError(f"it builds a {type(trainer).__name__}, not an experiment")
     setup = trainer.setup_on(trainer.mesh.abstract())
     arrays = jax.tree.leaves(setup.state.opt_state)
-    first = next(iter(setup.context["losses"].values()))
+    first = setup.context["losses"][next(iter(trainer.losses))]
     return Effects(
         parameters=sum(math.prod(a.shape) for a in jax.tree.leaves(setup.state.params)),
         optimizer_bytes=sum(math.prod(a.shape) * a.dtype.itemsize for a in arrays),

@@ -23,6 +23,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from fdlkit.errors import UserError
 from fdlkit.keys import DeadKeyError, get_key, keys_of, parse_key
@@ -33,6 +34,11 @@ from fdlkit.train.models import Model, Place
 def named_losses(loss: Loss | Mapping[str, Loss]) -> Mapping[str, Loss]:
     """The losses of a trainer by name; a single one is named `loss`."""
     return loss if isinstance(loss, Mapping) else {"loss": loss}
+
+
+def step_spec() -> jax.ShapeDtypeStruct:
+    """The shape of `step`."""
+    return jax.ShapeDtypeStruct((), jnp.int32)
 
 
 def loss_path(losses: Collection[str], name: str) -> str:

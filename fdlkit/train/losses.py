@@ -83,7 +83,7 @@ class Loss:
     mask: Key | None = None
     unit: str = "examples"
 
-    def values(self, **read: Any) -> jax.Array:
+    def values(self, *args: Any, **read: Any) -> jax.Array:
         """The loss of each element, `[batch, ...]`.
 
         Args:
@@ -91,7 +91,7 @@ class Loss:
         """
         raise NotImplementedError(f"{type(self).__name__} says no `values`")
 
-    def counts(self, **read: Any) -> jax.Array | None:
+    def counts(self, *args: Any, **read: Any) -> jax.Array | None:
         """Which elements the loss itself counts, besides the mask; None: all.
 
         Args:
@@ -100,7 +100,7 @@ class Loss:
         Returns:
           What the mask is multiplied by, of the shape of the values.
         """
-        del read
+        del args, read
         return None
 
     def __call__(self, context: Context, *, where: str = "loss") -> Elements:
@@ -203,7 +203,7 @@ class MaskedLanguageModel(CrossEntropy):
 
     masked: Key = "batch.masked"
 
-    def values(
+    def values(  # type: ignore[override]  # it reads one thing more
         self,
         *,
         logits: Float[Array, "*b classes"],
@@ -214,7 +214,7 @@ class MaskedLanguageModel(CrossEntropy):
         del masked
         return CrossEntropy.values(self, logits=logits, labels=labels)
 
-    def counts(
+    def counts(  # type: ignore[override]
         self, *, labels: jax.Array, masked: jax.Array, **read: Any
     ) -> jax.Array | None:
         """1 for each masked label that is no padding."""
@@ -240,7 +240,7 @@ class RegressionLoss(Loss):
 
     def values(
         self, *, predictions: Real[Array, "*b"], labels: Real[Array, "*b"]
-    ) -> Float[Array, ...]:
+    ) -> Float[Array, "rows ..."]:
         """The penalty of each row, `[batch]`, or of each element, `[batch, ...]`."""
         penalties = self.penalty(
             predictions.astype(jnp.float32), labels.astype(jnp.float32)

@@ -37,7 +37,7 @@ class Metric:
 
     mask: Key | None = None
 
-    def state(self, **read: Any) -> State:
+    def state(self, *args: Any, **read: Any) -> State:
         """One batch's share, a tree of arrays, float32 or int32.
 
         Args:

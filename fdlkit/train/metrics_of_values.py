@@ -16,6 +16,7 @@ from fdlkit.keys import Key
 from fdlkit.train.losses import Context, Elements
 from fdlkit.train.masks import spread_mask
 from fdlkit.train.metrics import Metric, Ratio, State, quotient
+from fdlkit.train.named_axes import observed
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -134,11 +135,13 @@ class SkipNan(Metric):
             shape = min((x.shape for x in arrays), key=len)
             counts = spread_mask(mask, shape, where=where)
             for array in arrays:
-                has_nan = jnp.isnan(array)
-                over = tuple(range(len(shape), array.ndim))
-                counts = jnp.where(jnp.any(has_nan, axis=over), 0.0, counts)
+                if array.shape[: len(shape)] == shape:  # or the metric itself tells
+                    over = tuple(range(len(shape), array.ndim))
+                    has_nan = jnp.any(jnp.isnan(array), axis=over)
+                    counts = jnp.where(has_nan, 0.0, counts)
             mask = counts
-        return metric.state(**_without_nan(read), mask=mask)
+        read = _without_nan(read) | {"mask": mask}
+        return observed(metric.state, f"{where}.metric", read)
 
     def merge(self, a: State, b: State) -> State:
         """The metric's own."""

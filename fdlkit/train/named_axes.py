@@ -155,26 +155,26 @@ def _observe(
     module_path: tuple[str, ...] = (),
 ) -> Any:
     """The call's result, after its arguments and itself were held to their word."""
-    annotations = annotations_of(function)
-    arguments = _bound_arguments(function, owner, args, kwargs) if annotations else None
+    noted = annotations_of(function)
+    arguments = _bound_arguments(function, owner, args, kwargs) if noted else None
     if arguments is None:
         return call()
     axes = Axes(arguments)
     where = f"{type(owner).__name__}.{getattr(function, '__name__', 'call')}"
 
     def hold(name: str, value: Any) -> None:
-        clash = axes.hold(name, value, annotations[name])
+        clash = axes.hold(name, value, noted[name])
         if clash is not None:
             others = axes.others(clash)
             observer(
                 Disagreement(module_path, part, where, clash.text, axes.held, others)
             )
 
-    for name in annotations:
+    for name in noted:
         if name != "return":
             hold(name, arguments.get(name))
     result = call()
-    if "return" in annotations:
+    if "return" in noted:
         hold("return", result)
     return result
 

@@ -35,6 +35,7 @@ from fdlkit.train.context import (
     forward,
     loss_path,
     model_inputs,
+    step_spec,
     wanted_interms,
     wanted_parts,
 )
@@ -56,8 +57,6 @@ from fdlkit.train.throughput import count_flops
 from fdlkit.train.update import UpdateRules, begin_updates, lay_out_updates
 
 ArraySpecs = Mapping[str, jax.ShapeDtypeStruct]
-
-STEP = jax.ShapeDtypeStruct((), np.int32)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -194,7 +193,10 @@ class Setup:
                 ),
                 out_shardings=self.replicated,
             ).lower(
-                self.state.eval_params, self.state.model_state, self.eval_batch, STEP
+                self.state.eval_params,
+                self.state.model_state,
+                self.eval_batch,
+                step_spec(),
             )
 
 
@@ -269,7 +271,7 @@ def prepare(
         variables = {"params": state.params, **state.model_state}
         with explained(shapes.batch):
             jaxpr, context = jax.make_jaxpr(context_of, return_shape=True)(
-                variables, shapes.batch, STEP
+                variables, shapes.batch, step_spec()
             )
     refuse_dead_keys(
         context,
@@ -335,13 +337,21 @@ def refuse_other_parts(
     for field, parts in (("metrics", metrics), ("train_metrics", train_metrics)):
         places += [(f"{field}[{name!r}]", part, Metric) for name, part in parts.items()]
     for path, part, base in places:
-        if not isinstance(part, base):
-            says = "`values`" if base is Loss else "`state` and `result`"
-            raise UserError(
-                f"{path} is a {type(part).__name__}, which is no {base.__name__}",
-                f"make it a subclass of {base.__module__}.{base.__name__} that says "
-                f"{says}",
-            )
+        refuse_other_part(path, part, base)
+
+
+def refuse_other_part(path: str, part: Any, base: type) -> None:
+    """Refuses what is no `Loss` or no `Metric`.
+
+    Raises:
+      UserError: Naming the place and the base class.
+    """
+    if not isinstance(part, base):
+        says = "`values`" if base is Loss else "`state` and `result`"
+        raise UserError(
+            f"{path} is a {type(part).__name__}, which is no {base.__name__}",
+            f"make it a subclass of fdlkit's {base.__name__} that says {says}",
+        )
 
 
 def refuse_dead_keys(
@@ -364,12 +374,13 @@ def refuse_dead_keys(
     Raises:
       DeadKeyError: The first such key path.
     """
-    at_log_point = context | {"grads": context["params"], "updates": context["params"]}
+    params = context["params"]
+    at_log_point = {**context, "grads": params, "updates": params}
     parts: list[tuple[Any, str, Context]] = [
         (train_metrics, "train_metrics", at_log_point)
     ]
     if eval_batch is not None:
-        at_evaluation = context | {"batch": eval_batch}
+        at_evaluation = {**context, "batch": eval_batch}
         parts += [
             (loss, loss_path(losses, name), at_evaluation)
             for name, loss in losses.items()
@@ -404,7 +415,7 @@ def trace_shapes(
     refuse_unlike_inputs(model, inputs)
     init = make_init(model, optimizer, seed, tuple(losses), updates)
     with explained(batch):
-        abstract_inputs = model_inputs(inputs, {"batch": batch, "step": STEP})
+        abstract_inputs = model_inputs(inputs, {"batch": batch, "step": step_spec()})
         # The key is made inside: made here it would be an array on a device.
         variables = jax.eval_shape(
             lambda given: model.init(jax.random.key(seed), given), abstract_inputs

@@ -1,6 +1,6 @@
 """Metrics' states: computed in a step, packed into one array, merged on the host.
 
-packed = pack(compute_states(metrics, context))  # in the step, on the devices
+packed = pack_states(compute_states(metrics, context))  # in the step, on the devices
 total = merge_states(metrics, total, packed.unpack())  # on the host, from here on
 numbers = results(metrics, total)
 """
@@ -72,7 +72,7 @@ class Packed:
         return jax.tree.unflatten(self.structure, found)
 
 
-def pack(tree: Any) -> Packed:
+def pack_states(tree: Any) -> Packed:
     """A tree of arrays, bool, float16, bfloat16, float32 or of integers to 32 bits."""
     leaves, structure = jax.tree.flatten(tree)
     arrays = [jnp.asarray(leaf) for leaf in leaves]
@@ -84,17 +84,17 @@ def pack(tree: Any) -> Packed:
     )
 
 
-def pack_if(wanted: jax.Array, compute: Callable[[], Any]) -> Packed:
+def pack_states_if(wanted: jax.Array, compute: Callable[[], Any]) -> Packed:
     """What `compute` gives, packed, where it is wanted; zeros, for nothing, elsewhere.
 
     Args:
       wanted: [] bool, known on the devices alone.
       compute: Makes a tree of arrays; traced twice, and run where it is wanted.
     """
-    like = jax.eval_shape(lambda: pack(compute()))
+    like = jax.eval_shape(lambda: pack_states(compute()))
     values = jax.lax.cond(
         wanted,
-        lambda: pack(compute()).values,
+        lambda: pack_states(compute()).values,
         lambda: jnp.zeros(like.values.shape, jnp.float32),
     )
     return like.replace(values=values)

@@ -17,7 +17,7 @@ from fdlkit.train.losses import Context, Loss, total_loss
 from fdlkit.train.metrics import Metric
 from fdlkit.train.models import Model, Place
 from fdlkit.train.state import TrainState
-from fdlkit.train.states import Packed, compute_states, pack, pack_if
+from fdlkit.train.states import Packed, compute_states, pack_states, pack_states_if
 from fdlkit.train.update import UpdateRules, begin_updates, loss_factor, make_update
 
 Batch = Mapping[str, Any]
@@ -188,7 +188,7 @@ def make_train_step(
         window = jnp.where(new_window, 0.0, state.window)
         steps = window[0] + 1
         newly = done.failed & (window[WINDOW.index("first_nonfinite")] == 0)
-        # By name: differentiation gives a dict back with its keys sorted.
+        # JAX has put them into the order of their names.
         first, *others = found = [context["losses"][name] for name in losses]
         means = [one.mean() for one in found] if others else []
         window += jnp.stack(
@@ -256,7 +256,7 @@ def at_log_points(metrics: Mapping[str, Metric]) -> Measure | None:
         return None
 
     def measure(context: Context, at_log_point: jax.Array) -> Packed:
-        return pack_if(
+        return pack_states_if(
             at_log_point,
             lambda: compute_states(metrics, context, where="train_metrics"),
         )
@@ -291,6 +291,6 @@ def make_eval_step(
             rngs={},
             capture=capture,
         )
-        return pack(compute_states(metrics, context))
+        return pack_states(compute_states(metrics, context))
 
     return eval_step

@@ -30,7 +30,7 @@ from fdlkit.train.nonfinite import SkipNonfinite
 from fdlkit.train.progress import NoProgress, Progress
 from fdlkit.train.setup import Setup, Shapes, prepare, trace_shapes, using
 from fdlkit.train.state import TrainState
-from fdlkit.train.states import compute_states, pack, results
+from fdlkit.train.states import compute_states, pack_states, results
 from fdlkit.train.step import (
     Batch,
     Schedule,
@@ -333,7 +333,7 @@ class Trainer:
                 states = compute_states(
                     self.train_metrics, context, where="train_metrics"
                 )
-                given["metrics"] = pack(states)
+                given["metrics"] = pack_states(states)
             return given
 
         step = make_train_step(

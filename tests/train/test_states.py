@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fdlkit.train.metrics import Metric
-from fdlkit.train.states import merge_states, pack, pack_if, results
+from fdlkit.train.states import merge_states, pack_states, pack_states_if, results
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from fdlkit.train.states import merge_states, pack, pack_if, results
     ids=lambda leaf: f"{leaf.dtype}{list(leaf.shape)}",
 )
 def test_a_leaf_comes_back_as_it_was(leaf):
-    packed = jax.jit(pack)({"a": leaf, "b": [leaf]})
+    packed = jax.jit(pack_states)({"a": leaf, "b": [leaf]})
     assert packed.values.dtype == np.float32
     back = packed.unpack()
     for found in (back["a"], back["b"][0]):
@@ -36,7 +36,7 @@ def test_a_leaf_comes_back_as_it_was(leaf):
 
 
 def test_nothing_packs_to_nothing():
-    assert jax.jit(pack)({}).unpack() == {}
+    assert jax.jit(pack_states)({}).unpack() == {}
 
 
 def test_what_is_not_wanted_is_not_computed():
@@ -48,7 +48,7 @@ def test_what_is_not_wanted_is_not_computed():
             jax.debug.callback(lambda: calls.append(1))
             return {"sum": jnp.sum(x)}
 
-        return pack_if(wanted, compute)
+        return pack_states_if(wanted, compute)
 
     x = jnp.arange(4.0)
     assert step(x, False).unpack() == {"sum": 0}

@@ -179,7 +179,8 @@ def compare(name: str, made: hand_trainer.Experiment, rounds: int) -> None:
     """One model under both programs, and how often the step was compiled."""
     compiled: list[str] = []
 
-    def heard(event: str, _: float, **details: Any) -> None:
+    def heard(event: str, duration_secs: float, **details: Any) -> None:
+        del duration_secs
         if event.endswith("backend_compile_duration"):
             compiled.append(str(details.get("fun_name")))
 

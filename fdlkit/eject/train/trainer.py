@@ -33,6 +33,7 @@ from fdlkit.train.checkpoints import CheckpointPolicy
 from fdlkit.train.context import (
     model_inputs,
     named_losses,
+    step_spec,
     wanted_interms,
     wanted_parts,
 )
@@ -100,8 +101,7 @@ class Setup:
             capture=wanted_interms(losses, trainer.metrics),
         )
         self._batch = abstract_batch(trainer.train_data)
-        self._step = jax.ShapeDtypeStruct((), np.int32)
-        context = {"batch": self._batch, "step": self._step}
+        context = {"batch": self._batch, "step": step_spec()}
         self._inputs = model_inputs(trainer.inputs, context)
         with self._around():
             rng = jax.random.key(trainer.seed)
@@ -155,7 +155,7 @@ class Setup:
                 self.state.eval_params,
                 self.state.model_state,
                 abstract_batch(self._trainer.eval_data),
-                self._step,
+                step_spec(),
             )
 
     @contextlib.contextmanager
