@@ -9,7 +9,7 @@ from fdlkit.check import layouts, module_paths
 from fdlkit.check.layouts import Indivisible, NamedArray
 from fdlkit.errors import UserError
 from fdlkit.graph.paths import Path
-from fdlkit.sharding.layout import AxisRules
+from fdlkit.sharding.layout import AxisRules, divisors
 from fdlkit.sharding.mesh import MESH_AXES
 from fdlkit.train.coverage import Coverage, Epoch, First
 from fdlkit.train.evaluators import Evaluator
@@ -79,6 +79,8 @@ def _rows(
     parts = layouts.parts_of(over, mesh)
     size = data.batch_size
     if size % parts == 0:
+        if name == "train_data":
+            yield from _microbatches(subject, size, parts)
         return
     fault = Indivisible(0, "batch", size, parts, over)
     cut = " * ".join(f"{axis}={mesh[axis]}" for axis in over if mesh[axis] > 1)
@@ -93,6 +95,28 @@ def _rows(
         f"batch in {cuts}",
         numbers={"batch_size": size, "parts": parts, "left_over": size % parts},
         nearest=fault.sizes,
+    )
+
+
+def _microbatches(subject: Subject, size: int, parts: int) -> Iterator[Finding]:
+    """Microbatches that do not cut the rows of a device into equal parts."""
+    assert subject.trainer is not None
+    count = subject.trainer.microbatches
+    rows = size // parts
+    if rows % count == 0:
+        return
+    of = f"the {rows} rows of a device" if parts > 1 else f"a batch of {rows} rows"
+    near = [max(n for n in divisors(rows) if n < count)]
+    near += [n for n in divisors(rows) if n > count][:1]
+    multiple = max(round(size / (parts * count)), 1) * parts * count
+    yield subject.finding(
+        "AX017",
+        module_paths.source_of(subject, ("microbatches",)),
+        f"microbatches={count} do not cut {of} into equal parts",
+        fix=f"microbatches={' or '.join(map(str, near))}, or "
+        f"train_data.batch_size={multiple}",
+        numbers={"batch_size": size, "microbatches": count, "rows": rows},
+        nearest=tuple(near),
     )
 
 

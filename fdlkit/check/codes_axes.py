@@ -171,4 +171,14 @@ CODES = (
             "say so: fdlkit.allow(cfg, 'AX016', reason=…)."
         ),
     ),
+    Code(
+        code="AX017",
+        name="microbatches that do not divide a batch",
+        severity="error",
+        why=(
+            "With gradient accumulation every device cuts its own rows into as many "
+            "parts, so that no row moves to another device. Parts of different sizes "
+            "would need a program each."
+        ),
+    ),
 )

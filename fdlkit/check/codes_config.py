@@ -171,11 +171,21 @@ CODES = (
         "breaks it.",
     ),
     Code(
+        code="CF021",
+        name="a learning rate that is logged, and that no optimizer has",
+        severity="warning",
+        why="The trainer logs the schedule that it is told. Where that is a copy, or "
+        "where an override has put another one into the optimizer alone, the curve in "
+        "the logs is not what the run trained with. A reference cannot part from what "
+        "it follows.",
+    ),
+    Code(
         code="CF022",
-        name="an evaluator without data",
+        name="an evaluator without what it is to evaluate",
         severity="error",
-        why="An evaluator has its own data or that of the trainer, eval_data. Where "
-        "both are None there is nothing to evaluate, and a run is refused.",
+        why="An evaluator has its own data or that of the trainer, eval_data, and "
+        "evaluates the trained parameters or their averages. Where there is no data, "
+        "or averages are asked for and none are kept, a run is refused.",
     ),
     Code(
         code="CF023",

@@ -13,6 +13,7 @@ from etils import epath
 
 from fdlkit.errors import RunFailedError
 from fdlkit.sharding.layout import tree_path
+from fdlkit.train.saved_state import OPTIONAL, as_saved, as_there, saved_fields
 from fdlkit.train.state import TrainState
 
 # The parts of a checkpoint, each a folder in it.
@@ -183,7 +184,7 @@ class Checkpoints:
                 step,
                 args=self._args.Composite(
                     state=self._args.StandardSave(
-                        state, custom_metadata={ARRAYS: arrays_of(state)}
+                        as_saved(state), custom_metadata={ARRAYS: arrays_of(state)}
                     ),
                     data=self._args.JsonSave(dict(data)),
                     record=self._args.JsonSave(dict(record)),
@@ -217,6 +218,9 @@ class Checkpoints:
     ) -> tuple[TrainState, Mapping[str, Any]]:
         """The state at a step, laid out as the run wants it now, and the data's.
 
+        Of what a state need not keep (`OPTIONAL`) it has no more than `like`, and what
+        the checkpoint lacks is None: see `fields`.
+
         Args:
           step: One of the saved steps.
           like: Abstract arrays.
@@ -231,14 +235,21 @@ class Checkpoints:
             shardings,
         )
         with self._explained("read", step):
+            there = as_there(target, self.fields(step), scalar=shardings.step)
             restored = self._manager.restore(
                 step,
                 args=self._args.Composite(
-                    state=self._args.StandardRestore(target),
+                    state=self._args.StandardRestore(as_saved(there)),
                     data=self._args.JsonRestore(),
                 ),
             )
-        return restored["state"], restored["data"]
+        state = TrainState(**restored["state"])
+        unwanted = [name for name in OPTIONAL if getattr(like, name) is None]
+        return dataclasses.replace(state, **dict.fromkeys(unwanted)), restored["data"]
+
+    def fields(self, step: int) -> frozenset[str]:
+        """The fields of the state that was saved at a step."""
+        return saved_fields(self._folder / str(step) / ITEMS[0])
 
     def record(self, step: int) -> Mapping[str, str]:
         """What the run kept of itself at a step, by file name."""

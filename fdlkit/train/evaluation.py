@@ -6,7 +6,7 @@ import collections
 import contextlib
 import dataclasses
 from collections.abc import Callable, Generator, Mapping
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,10 +22,6 @@ from fdlkit.train.state import TrainState
 from fdlkit.train.states import Packed, merge_states, results
 from fdlkit.train.step import make_eval_step
 from fdlkit.train.stop import Stop
-
-# Which of the parameters that a state has are evaluated: those that are trained, or
-# their averages.
-Which = Literal["ema", "live"]
 
 
 class EvaluationStoppedError(Exception):
@@ -81,6 +77,7 @@ class Measured:
       metrics: What is reported, by name.
       inputs: The model's arguments by name, and where in the batch they are.
       batch: The shapes of a global batch.
+      live: Whether of the trained parameters, also where there are averages of them.
       where: The config path of `metrics`, for messages.
     """
 
@@ -89,6 +86,7 @@ class Measured:
     metrics: Mapping[str, Metric]
     inputs: Mapping[str, str]
     batch: ArraySpecs
+    live: bool = False
     where: str = "metrics"
 
 
@@ -121,7 +119,9 @@ class EvalPrograms:
                 where=measured.where,
             )
             with explained(measured.batch):
-                self._lowered[key] = self.setup.lower_evaluation(step, measured.batch)
+                self._lowered[key] = self.setup.lower_evaluation(
+                    step, measured.batch, live=measured.live
+                )
         return self._lowered[key]
 
     def compiled(self, measured: Measured) -> Any:
@@ -140,7 +140,7 @@ def _key(measured: Measured) -> tuple[Any, ...]:
     parts = (measured.model, measured.metrics, measured.inputs)
     shapes = [(n, a.shape, str(a.dtype)) for n, a in measured.batch.items()]
     losses = [(name, id(loss)) for name, loss in measured.losses.items()]
-    return (*map(id, parts), *losses, *shapes)
+    return (measured.live, *map(id, parts), *losses, *shapes)
 
 
 class DataEvaluation:
@@ -158,7 +158,6 @@ class DataEvaluation:
         data: Pipeline,
         default_seed: int,
         coverage: Coverage,
-        which: Which | None,
         number_of: Callable[[int], int],
         is_known: bool,
     ):
@@ -170,7 +169,6 @@ class DataEvaluation:
           data: The rows.
           default_seed: Of their order, where the data itself has no seed.
           coverage: Which of them.
-          which: The parameters; None: the averages where there are some.
           number_of: The number of an evaluation, from 0, by its step.
           is_known: Whether the run's setup has traced as much already.
         """
@@ -179,7 +177,6 @@ class DataEvaluation:
         self._data = data
         self._default_seed = default_seed
         self._coverage = coverage
-        self._which = which
         self._number_of = number_of
         self._is_known = is_known
 
@@ -198,7 +195,7 @@ class DataEvaluation:
         metrics, data = self.measured.metrics, self._data
         spans = self._coverage.spans(self._number_of(step), data.num_batches)
         feed = Feed(data.batch_size, self._programs.setup.batch_sharding)
-        params = evaluated_params(state, self._which)
+        params = state.params if self.measured.live else state.eval_params
         totals: Any = None
         pending: collections.deque[Packed] = collections.deque()
         with contextlib.closing(self._batches(spans, feed)) as batches:
@@ -242,9 +239,3 @@ class DataEvaluation:
             if isinstance(self._coverage, Epoch)
             else f"the data has fewer batches than {self._coverage} asks for"
         )
-
-
-def evaluated_params(state: TrainState, which: Which | None) -> Any:
-    """The parameters that are evaluated: the averages, where there are some."""
-    del which
-    return state.params

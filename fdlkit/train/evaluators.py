@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from fdlkit import suggest
 from fdlkit.data.pipeline import Pipeline, derived_seed
@@ -16,7 +16,6 @@ from fdlkit.train.evaluation import (
     EvalPrograms,
     Evaluation,
     Measured,
-    Which,
 )
 from fdlkit.train.goals import Goal
 from fdlkit.train.losses import Loss
@@ -28,6 +27,8 @@ from fdlkit.train.setup import abstract_batch
 # What numbers of the training itself are logged under, which no evaluator may be
 # called.
 NOT_NAMES = ("train", "losses", "schedules")
+# Which parameters are evaluated: the averages of those that are trained, or these.
+Which = Literal["ema", "live"]
 # What an evaluation logs beside its metrics.
 ROWS = "rows"
 
@@ -42,6 +43,7 @@ class Given:
     inputs: Mapping[str, str]
     data: Pipeline | None
     seed: int
+    has_ema: bool
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -83,8 +85,8 @@ class Evaluator(AnyEvaluator):
       metrics: What is reported, by name; None: the trainer's.
       inputs: The model's arguments by name, and where in the batch they are; None:
         the trainer's.
-      params: Which parameters: `ema`, the optimizer's averages, or `live`, those that
-        are trained; None: the averages where there are some.
+      params: Which parameters: `ema`, the averages that the trainer's `ema` keeps, or
+        `live`, those that are trained; None: the averages where there are some.
     """
 
     data: Pipeline | None = None
@@ -118,7 +120,7 @@ class Evaluator(AnyEvaluator):
     @property
     def has_own(self) -> bool:
         """Whether it computes something else than the trainer's evaluation does."""
-        own = (self.data, self.model, self.loss, self.metrics, self.inputs)
+        own = (self.data, self.model, self.loss, self.metrics, self.inputs, self.params)
         return any(part is not None for part in own)
 
     def measured(self, name: str, given: Given) -> Measured | None:
@@ -140,6 +142,7 @@ class Evaluator(AnyEvaluator):
             metrics=filled.metrics,
             inputs=filled.inputs,
             batch=abstract_batch(filled.data),
+            live=self.params == "live",
             where="metrics" if self.metrics is None else own_metrics,
         )
 
@@ -155,7 +158,6 @@ class Evaluator(AnyEvaluator):
             data=data,
             default_seed=derived_seed(given.seed, part),
             coverage=self.coverage,
-            which=self.params,
             number_of=self.times_before,
             is_known=not self.has_own,
         )
@@ -234,6 +236,14 @@ def faults_of(
                 path=f"{path}.data",
                 what=f"the evaluator {name!r} has no data, and eval_data is None too",
                 do=f"give it {path}.data, or the trainer eval_data",
+            )
+        if evaluator.params == "ema" and not given.has_ema:
+            yield Fault(
+                kind="data",
+                path=f"{path}.params",
+                what=f"the evaluator {name!r} evaluates averages of the parameters, "
+                "and the trainer keeps none",
+                do="give the trainer ema=Config(Ema), or leave params out",
             )
     if "eval" in evaluators and eval_every is not None:
         yield Fault(

@@ -27,11 +27,13 @@ from fdlkit.train.goals import KeepBest, StopEarly
 from fdlkit.train.metrics import Metric
 from fdlkit.train.occasions import Occasions
 from fdlkit.train.progress import Progress
+from fdlkit.train.saved_state import told_of_fields
 from fdlkit.train.setup import Setup, programs_at_once
 from fdlkit.train.state import TrainState
 from fdlkit.train.states import Packed, results
 from fdlkit.train.stop import Stop
 from fdlkit.train.throughput import Clock, StepCost, device_kind_of
+from fdlkit.train.update import remarks
 from fdlkit.train.verdict import Verdict
 from fdlkit.train.votes import Votes
 from fdlkit.train.writers import JsonLines, Writer, WriterThread
@@ -177,6 +179,10 @@ def train_loop(
             )
             batches.set_state(position)
             progress.say(f"resumed from step {last} in {workdir}")
+            state = setup.completed(state)
+            told = told_of_fields(checkpoints.fields(last), setup.state)
+            for line in told.values():
+                progress.say(line)
         writers = [JsonLines(), *plan.writers] if jax.process_index() == 0 else []
         with WriterThread(writers, workdir, first) as writer:
             around = _Surroundings(
@@ -328,6 +334,8 @@ class _Loop:
             self.around.progress.say(f"evaluation of step {self.step} was interrupted")
             finished = False
         self.save()
+        for remark in remarks(self.state):
+            self.around.progress.say(remark)
         return Result(step=self.step, finished=finished)
 
     def take_batch(self) -> None:

@@ -63,6 +63,7 @@ def evaluate_checkpoint(
     folder = workdir / "checkpoints"
     with Checkpoints(folder, CheckpointPolicy(keep=None), read_only=True) as saved:
         state, _ = saved.restore(step, like=setup.state, shardings=setup.shardings)
+    state = setup.completed(state)
     values: dict[str, float] = {}
     for name, evaluation in evaluations.items():
         progress.say(f"evaluating step {step} ({name})")

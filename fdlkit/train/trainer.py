@@ -18,7 +18,8 @@ from fdlkit.keys import get_key
 from fdlkit.sharding.layout import DEFAULT_RULES, AxisRules
 from fdlkit.sharding.mesh import Mesh
 from fdlkit.train.checkpoints import CheckpointPolicy
-from fdlkit.train.context import named_losses, wanted_interms
+from fdlkit.train.context import named_losses, wanted_interms, wanted_parts
+from fdlkit.train.ema import Ema
 from fdlkit.train.evaluation import EvalPrograms, Evaluation
 from fdlkit.train.evaluators import (
     AnyEvaluator,
@@ -30,9 +31,11 @@ from fdlkit.train.evaluators import (
 from fdlkit.train.feed import Feed
 from fdlkit.train.goals import KeepBest, StopEarly
 from fdlkit.train.loop import Plan, Result, check_data, train_loop
+from fdlkit.train.loss_scale import DynamicLossScale, LossScale
 from fdlkit.train.losses import Context, CrossEntropy, Loss
 from fdlkit.train.metrics import MeanLoss, Metric
 from fdlkit.train.models import as_model
+from fdlkit.train.nonfinite import SkipNonfinite
 from fdlkit.train.progress import NoProgress, Progress
 from fdlkit.train.setup import Setup, Shapes, prepare, trace_shapes, using
 from fdlkit.train.standalone import (
@@ -51,6 +54,7 @@ from fdlkit.train.step import (
     report_names,
 )
 from fdlkit.train.stop import Stop
+from fdlkit.train.update import UpdateRules, update_reports
 from fdlkit.train.writers import Writer
 
 
@@ -95,6 +99,14 @@ class Trainer:
         `learning_rate=ref("optimizer.learning_rate")`.
       schedules: Other values that follow the step, such as the weight of a loss, to be
         logged as `schedules/NAME`: nodes that are shared with who uses them.
+      microbatches: In how many parts, one after another, a step computes the gradient
+        of its batch (gradient accumulation); it divides the rows of each device.
+      ema: An average of the parameters, which evaluations use in their place; None:
+        they use the parameters.
+      loss_scale: What the loss is multiplied by while it is differentiated, for models
+        that compute in float16; None: nothing.
+      skip_nonfinite: Have a step whose loss or gradient is not finite make no update;
+        None: the first one ends the run.
       mesh: The device mesh.
       rules: What mesh axes a logical axis is cut over.
       log_every: Steps between log points; what is logged is a mean over them.
@@ -122,6 +134,10 @@ class Trainer:
     train_metrics: Mapping[str, Metric] = dataclasses.field(default_factory=dict)
     learning_rate: Schedule | float | None = None
     schedules: Mapping[str, Schedule | float] = dataclasses.field(default_factory=dict)
+    microbatches: int = 1
+    ema: Ema | None = None
+    loss_scale: LossScale | DynamicLossScale | None = None
+    skip_nonfinite: SkipNonfinite | None = None
     mesh: Mesh = Mesh()
     rules: AxisRules = DEFAULT_RULES
     log_every: int = 100
@@ -144,6 +160,10 @@ class Trainer:
         for name, value in counts.items():
             if value < 1:
                 raise ValueError(f"{name}={value}: it counts steps, so at least 1")
+        if self.microbatches < 1:
+            raise ValueError(
+                f"microbatches={self.microbatches}: a batch is one of them at least"
+            )
 
     @property
     def losses(self) -> Mapping[str, Loss]:
@@ -156,6 +176,28 @@ class Trainer:
         rate = self.learning_rate
         own = {} if rate is None else {"learning_rate": rate}
         return own | {f"schedules/{name}": s for name, s in self.schedules.items()}
+
+    @property
+    def update_rules(self) -> UpdateRules:
+        """How an update is made, beside the optimizer."""
+        return UpdateRules(
+            microbatches=self.microbatches,
+            ema=self.ema,
+            loss_scale=self.loss_scale,
+            skip_nonfinite=self.skip_nonfinite,
+        )
+
+    @property
+    def reported(self) -> tuple[str, ...]:
+        """What a step reports, in its order."""
+        names = report_names(self.losses, self.all_schedules)
+        return (*names, *update_reports(self.update_rules))
+
+    @property
+    def logged(self) -> tuple[str, ...]:
+        """The entries of a report that are shown to people, in their order."""
+        names = logged(self.losses, self.all_schedules)
+        return (*names, *update_reports(self.update_rules))
 
     @functools.cached_property
     def setup(self) -> Setup:
@@ -183,6 +225,7 @@ class Trainer:
             num_train_steps=self.num_train_steps,
             log_every=self.log_every,
             seed=self.seed,
+            updates=self.update_rules,
             shapes_on=self.shapes,
         )
 
@@ -210,6 +253,7 @@ class Trainer:
                     train_data=self.train_data,
                     eval_data=self.eval_data,
                     seed=self.seed,
+                    updates=self.update_rules,
                 )
         return self._traced[key]
 
@@ -247,8 +291,9 @@ class Trainer:
 
         Returns:
           The next state, and this step's `loss`, each of several `losses/NAME`,
-          `grad_norm`, `learning_rate` (where the trainer is told the schedule) and
-          `param_norm`, [] float32, and what was asked for.
+          `grad_norm`, `learning_rate` (where the trainer is told the schedule),
+          `param_norm`, `loss_scale` and `skipped` (where there are such), [] float32,
+          and what was asked for.
 
         Raises:
           UserError: The batch has other entries or shapes than `train_data` gives, or a
@@ -271,10 +316,8 @@ class Trainer:
         }
         with using(setup.mesh, setup.rules):
             state, report, measured = self._stepper(frozenset(asked))(state, placed)
-        named = dict(
-            zip(report_names(self.losses, self.all_schedules), report, strict=True)
-        )
-        given = {name: named[name] for name in logged(self.losses, self.all_schedules)}
+        named = dict(zip(self.reported, report, strict=True))
+        given = {name: named[name] for name in self.logged}
         if return_losses:
             given["losses"] = measured["losses"]
         if return_metrics:
@@ -299,6 +342,7 @@ class Trainer:
     def _jitted_step(self, asked: frozenset[str]) -> Any:
         setup = self.setup
         keys = sorted(part[5:] for part in asked if part.startswith("keys/"))
+        metrics = self.train_metrics if "metrics" in asked else {}
 
         def measure(context: Context, at_log_point: jax.Array) -> dict[str, Any]:
             del at_log_point  # each step is one here
@@ -325,10 +369,10 @@ class Trainer:
             log_every=1,
             num_train_steps=self.num_train_steps,
             seed=self.seed,
-            capture=wanted_interms(
-                self.losses, self.train_metrics if "metrics" in asked else {}, keys=keys
-            ),
+            rules=self.update_rules,
+            capture=wanted_interms(self.losses, metrics, keys=keys),
             measure=measure if asked else None,
+            measured_parts=wanted_parts(metrics, keys=keys),
         )
         return jax.jit(
             step,
@@ -354,6 +398,7 @@ class Trainer:
             inputs=self.inputs,
             data=self.eval_data,
             seed=self.seed,
+            has_ema=self.ema is not None,
         )
 
     def faults(self) -> Iterator[Fault]:
@@ -390,8 +435,8 @@ class Trainer:
             stop_early=self.stop_early,
             writers=self.writers,
             unit=next(iter(self.losses.values())).unit,
-            reported=report_names(self.losses, self.all_schedules),
-            logged=logged(self.losses, self.all_schedules),
+            reported=self.reported,
+            logged=self.logged,
         )
 
     def check(self) -> None:

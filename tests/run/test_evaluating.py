@@ -109,8 +109,14 @@ def test_what_was_stopped_wrote_nothing(workdir, monkeypatch, capsys):
             ["holds a run of another config", "optimizer.learning_rate: 0.05 there"],
         ),
         (
-            ["--eval_only", "--fdl_set=eval_data=None", "--fdl_set=~evaluators",
-             "--fdl_set=~keep_best", "--fdl_set=~stop_early", "--check=off"],
+            [
+                "--eval_only",
+                "--fdl_set=eval_data=None",
+                "--fdl_set=~evaluators",
+                "--fdl_set=~keep_best",
+                "--fdl_set=~stop_early",
+                "--check=off",
+            ],
             ["there is nothing to evaluate on"],
         ),
     ],

@@ -9,6 +9,7 @@ from fdlkit.check.config import (
     dead,
     evaluators,
     missing,
+    rates,
     references,
     sharing,
     splits,
@@ -30,6 +31,7 @@ _PARTS = (
     tying,
     splits,
     evaluators,
+    rates,
     dead,
     constants,
 )
