@@ -17,10 +17,6 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("fdlkit.data.digits", "sklearn.datasets.load_digits"): _IS_EXTRA,
     ("fdlkit.data.order", "grain.experimental.index_shuffle"): _LOADS_SLOWLY,
     ("fdlkit.train.checkpoints", "orbax.checkpoint"): _LOADS_SLOWLY,
-    (
-        "fdlkit.train.checkpoints",
-        "orbax.checkpoint.checkpoint_managers",
-    ): _LOADS_SLOWLY,
     ("fdlkit.train.service_writers", "mlflow.tracking.MlflowClient"): _IS_EXTRA,
     ("fdlkit.train.service_writers", "wandb"): _IS_EXTRA,
     ("fdlkit.train.writers", "tensorboardX.SummaryWriter"): _LOADS_SLOWLY,
