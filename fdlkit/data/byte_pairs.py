@@ -29,7 +29,7 @@ WORDS = (
     "| ?[^ \t\r\n\v\fA-Za-z0-9_\u0080-\u00ff]+|[ \t\r\n\v\f]+"
 )
 # Part of the key of every kept tokenizer: another way to train makes another.
-_RECIPE = f"byte pairs/1 {WORDS}".encode()
+_RECIPE = f"byte pairs/1 {WORDS}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,7 +85,7 @@ class BytePairTokenizer:
     @functools.cached_property
     def _key(self) -> str:
         """Names the texts and how they are trained on."""
-        digest = hashlib.sha256(_RECIPE)
+        digest = hashlib.sha256(_RECIPE.encode())
         digest.update(self.vocab_size.to_bytes(8, "big"))
         for document in self.corpus.documents():
             digest.update(len(document.text).to_bytes(8, "big"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import flax.linen as nn
@@ -10,6 +11,7 @@ import jax.numpy as jnp
 from jax.typing import DTypeLike
 
 from fdlkit.nn.dense_net import Dense
+from fdlkit.nn.init import normal_init, zeros_init
 
 
 class Conv(nn.Module):
@@ -30,15 +32,13 @@ class Conv(nn.Module):
         """`[batch, height, width, channels]` to `[batch, height, width, features]`."""
         kernel = self.param(
             "kernel",
-            nn.with_logical_partitioning(
-                nn.initializers.he_normal(), (None, None, None, "mlp")
-            ),
+            normal_init(math.sqrt(2 / (9 * x.shape[-1])), (None, None, None, "mlp")),
             (3, 3, x.shape[-1], self.features),
             self.param_dtype,
         )
         bias = self.param(
             "bias",
-            nn.with_logical_partitioning(nn.initializers.zeros, ("mlp",)),
+            zeros_init(("mlp",)),
             (self.features,),
             self.param_dtype,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import flax.linen as nn
@@ -9,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax.typing import DTypeLike
 
+from fdlkit.nn.init import normal_init, zeros_init
 from fdlkit.nn.mlp import Activation, activate
 
 
@@ -32,13 +34,13 @@ class Dense(nn.Module):
         """`[..., inputs]` to `[..., features]`."""
         kernel = self.param(
             "kernel",
-            nn.with_logical_partitioning(nn.initializers.lecun_normal(), self.axes),
+            normal_init(1 / math.sqrt(x.shape[-1]), self.axes),
             (x.shape[-1], self.features),
             self.param_dtype,
         )
         bias = self.param(
             "bias",
-            nn.with_logical_partitioning(nn.initializers.zeros, self.axes[1:]),
+            zeros_init(self.axes[1:]),
             (self.features,),
             self.param_dtype,
         )

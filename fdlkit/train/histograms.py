@@ -23,7 +23,7 @@ from fdlkit.train.metrics import Metric, State
 # goes into the lowest, what is larger into the highest; so too for negative numbers,
 # and zero has a bar of its own in between.
 _PER_OCTAVE = 2
-_LOWEST = -40
+_LOWEST_OCTAVE = -40
 _SIDE = 64 * _PER_OCTAVE
 _BARS = 2 * _SIDE + 1
 
@@ -107,7 +107,7 @@ def _counted(array: jax.Array) -> Mapping[str, jax.Array]:
     x = jnp.asarray(array, jnp.float32)
     finite = jnp.isfinite(x)
     x = jnp.where(finite, x, 0.0)
-    level = jnp.floor((jnp.log2(jnp.abs(x)) - _LOWEST) * _PER_OCTAVE)
+    level = jnp.floor((jnp.log2(jnp.abs(x)) - _LOWEST_OCTAVE) * _PER_OCTAVE)
     level = jnp.clip(level, 0, _SIDE - 1).astype(jnp.int32)
     place = jnp.where(x > 0, _SIDE + 1 + level, _SIDE - 1 - level)
     place = jnp.where(x == 0, _SIDE, place)
@@ -120,7 +120,7 @@ def _counted(array: jax.Array) -> Mapping[str, jax.Array]:
 
 def _as_bars(state: Mapping[str, Any]) -> Bars:
     counts = np.asarray(state["bars"], np.float64)
-    ends = 2.0 ** (_LOWEST + np.arange(_SIDE + 1) / _PER_OCTAVE)
+    ends = 2.0 ** (_LOWEST_OCTAVE + np.arange(_SIDE + 1) / _PER_OCTAVE)
     # From the left: negative numbers by size, zero, positive ones.
     limits = np.concatenate([-ends[-2::-1], [0.0], ends[1:]])
     lower = np.concatenate([-ends[:0:-1], [0.0], ends[:-1]])

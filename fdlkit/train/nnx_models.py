@@ -98,7 +98,7 @@ class NnxModel(TakesInputs):
     def called(self) -> tuple[str, Callable[..., Any]]:
         """The module's class and its `__call__`."""
         made = self.structure.made
-        return made.__name__, functools.partial(made.__call__, None)
+        return made.__name__, without_self(made.__call__)
 
     @functools.cached_property
     def structure(self) -> NnxStructure:
@@ -228,7 +228,12 @@ class NnxModel(TakesInputs):
         )
 
 
-def nnx_leaf(path: tuple[str | int, ...], value: Any) -> NnxLeaf:
+def without_self(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of a class with its first argument filled, for its signature alone."""
+    return functools.partial(method, None)
+
+
+def nnx_leaf(path: Sequence[Any], value: Any) -> NnxLeaf:
     """What a structure says of a variable or of an array that is in none."""
     array = plain_value(value)
     axes = None

@@ -40,6 +40,7 @@ class Writer(Protocol):
         Raises:
           UserError: What is missing on this machine, and how to get it.
         """
+        return
 
     def open(self, workdir: epath.Path, step: int) -> Sink:
         """Begins to write in a workdir, after cutting back what is there.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 from collections.abc import Mapping
@@ -44,11 +43,10 @@ class MetricsFile:
 
 def plain_numbers(values: Mapping[str, Any]) -> dict[str, Any]:
     """As JSON has them: none that are not finite; histograms summed up."""
-    return {
-        name: plain_numbers(value.summary())
-        if dataclasses.is_dataclass(value)
-        else value
-        if math.isfinite(value)
-        else str(value)
-        for name, value in values.items()
-    }
+    plain: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, float | int):
+            plain[name] = value if math.isfinite(value) else str(value)
+        else:
+            plain[name] = plain_numbers(value.summary())
+    return plain
