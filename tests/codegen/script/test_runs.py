@@ -26,6 +26,7 @@ EXPERIMENTS = {
     "experiments/lm.py:tied": SHORT,
     "own_module.py:base": EACH,
     "own_loss.py:base": EACH,
+    "own_loss.py:several": EACH,
     "own_corpus.py:base": EACH,
     "own_trainer.py:base": EACH,
 }
