@@ -9,6 +9,7 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 from jax.typing import DTypeLike
+from jaxtyping import Array, Float, Integer
 
 from fdlkit.nn.einsum import Einsum
 from fdlkit.nn.positions import Rotary
@@ -81,11 +82,11 @@ class SelfAttention(nn.Module):
     @nn.compact
     def __call__(
         self,
-        x: jax.Array,
+        x: Float[Array, "batch time embed"],
         *,
-        segment_ids: jax.Array | None = None,
-        positions: jax.Array | None = None,
-    ) -> jax.Array:
+        segment_ids: Integer[Array, "batch time"] | None = None,
+        positions: Integer[Array, "#batch time"] | None = None,
+    ) -> Float[Array, "batch time embed"]:
         """Returns what each token gathers.
 
         Args:
