@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax.ad_checkpoint import checkpoint_name
 from jax.typing import DTypeLike
+from jaxtyping import Array, Float, Integer
 
 from fdlkit.nn.einsum import Einsum
 from fdlkit.nn.init import zeros_init
@@ -98,11 +99,11 @@ class SelfAttention(nn.Module):
     @nn.compact
     def __call__(
         self,
-        x: jax.Array,
+        x: Float[Array, "batch time embed"],
         *,
-        segment_ids: jax.Array | None = None,
-        positions: jax.Array | None = None,
-    ) -> jax.Array:
+        segment_ids: Integer[Array, "batch time"] | None = None,
+        positions: Integer[Array, "#batch time"] | None = None,
+    ) -> Float[Array, "batch time embed"]:
         """Returns what each token gathers.
 
         Args:
