@@ -126,9 +126,9 @@ def test_the_text_is_the_same_every_time(base, in_root):
             "grad_norm = 2 * optax.tree.norm(grads)",
         ),
         (
-            "fdlkit.train.masks",
-            "return jnp.ones(shape, jnp.float32)",
-            "return jnp.zeros(shape, jnp.float32)",
+            "fdlkit.train.losses",
+            "return total / jnp.maximum(jnp.sum(self.weights), 1.0)",
+            "return total / jnp.maximum(jnp.sum(self.weights), 2.0)",
         ),
         (
             "fdlkit.nn.mlp",
