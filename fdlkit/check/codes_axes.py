@@ -172,7 +172,7 @@ CODES = (
         ),
     ),
     Code(
-        code="AX017",
+        code="AX021",
         name="microbatches that do not divide a batch",
         severity="error",
         why=(

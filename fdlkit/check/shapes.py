@@ -58,6 +58,7 @@ def find(subject: Subject) -> Iterator[Finding]:
     of_losses = list(_losses(subject, traced))
     yield from of_losses
     yield from _state(subject, traced)
+    yield from groups.float16(subject, traced.step)
     broadcast = {finding.path for finding in of_losses if finding.code == "SH006"}
     calls = set()
     for found in traced.watch.disagreements:
