@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fdlkit.graph.references import ref as ref
     from fdlkit.graph.snapshot import snapshot as snapshot
     from fdlkit.overrides.explain import explain as explain
+    from fdlkit.sample.texts import sample as sample
     from fdlkit.serialize.loading import loads as loads
     from fdlkit.serialize.reading import read as read
     from fdlkit.serialize.writing import dumps as dumps
@@ -46,6 +47,7 @@ _HOMES = {
     "loads": "fdlkit.serialize.loading",
     "read": "fdlkit.serialize.reading",
     "ref": "fdlkit.graph.references",
+    "sample": "fdlkit.sample.texts",
     "snapshot": "fdlkit.graph.snapshot",
 }
 
@@ -67,6 +69,7 @@ __all__ = [
     "loads",
     "read",
     "ref",
+    "sample",
     "snapshot",
 ]
 

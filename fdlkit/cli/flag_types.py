@@ -40,6 +40,17 @@ class CountParser(flags.ArgumentParser):
         return int(text)
 
 
+class NumberParser(flags.ArgumentParser):
+    """A number, which may have a point; its range is whose it is to say."""
+
+    def parse(self, argument: str | float) -> float:
+        """The number; a `float` as it is, which absl gives for a default."""
+        try:
+            return float(argument)
+        except ValueError:
+            raise ValueError("it is a number, such as 0.7") from None
+
+
 class SwitchParser(flags.BooleanParser):
     """On or off."""
 

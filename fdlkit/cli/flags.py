@@ -120,6 +120,14 @@ class VerbFlags:
         self._values[name].parser = flag_types.CountParser()
         self._usage[name] = f"--{name}={metavar}", text
 
+    def number(
+        self, name: str, default: float | None, text: str, *, metavar: str
+    ) -> None:
+        """Defines `--name=METAVAR`, a number that may have a point."""
+        flags.DEFINE_float(name, default, text, flag_values=self._values)
+        self._values[name].parser = flag_types.NumberParser()
+        self._usage[name] = f"--{name}={metavar}", text
+
     def boolean(self, name: str, text: str) -> None:
         """Defines `--name`, off by default."""
         flags.DEFINE_bool(name, False, text, flag_values=self._values)
