@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import flax.linen as nn
@@ -46,10 +45,8 @@ TIME, READ, LENGTH = 12, 5, 16
 SEGMENTS = np.repeat([[1, 2, 3], [1, 1, 2]], [3, 4, 5], axis=1)
 
 
-def step_by_step(
-    model: nn.Module, params: Any, tokens: np.ndarray, **named: np.ndarray
-) -> tuple[np.ndarray, Any]:
-    """Logits of each token: the first read at once, the others one by one."""
+def programs_of(model: nn.Module) -> tuple[Any, Any]:
+    """A model's compiled passes over the first tokens, and over those that follow."""
 
     @jax.jit
     def begin(params: Any, tokens: Any, named: Any) -> Any:
@@ -62,11 +59,20 @@ def step_by_step(
         with extending(slots):
             return model.apply(variables, tokens, mutable=[CACHE], **named)
 
-    def part(begin: int, end: int) -> dict[str, np.ndarray]:
-        return {name: array[:, begin:end] for name, array in named.items()}
+    return begin, go_on
 
-    first, kept = begin(params, tokens[:, :READ], part(0, READ))
-    answers = [first]
+
+def step_by_step(
+    model: nn.Module, params: Any, tokens: np.ndarray, **named: np.ndarray
+) -> tuple[np.ndarray, Any]:
+    """Logits of each token: the first read at once, the others one by one."""
+    begin, go_on = programs_of(model)
+
+    def part(first: int, end: int) -> dict[str, np.ndarray]:
+        return {name: array[:, first:end] for name, array in named.items()}
+
+    answer, kept = begin(params, tokens[:, :READ], part(0, READ))
+    answers = [answer]
     for t in range(READ, tokens.shape[1]):
         slots = np.full(len(tokens), t, np.int32)
         token = tokens[:, t : t + 1]
@@ -110,20 +116,14 @@ def test_rows_that_are_padded_to_one_length_go_on_each_at_its_own_end():
     whole = logits(model, params, tokens)
     padded = tokens[:, :READ].copy()
     padded[1, 3:] = 0  # the second row's text has 3 tokens as yet
-    with filling(LENGTH):
-        _, kept = model.apply(
-            {"params": params}, padded, positions=places()[:, :READ], mutable=[CACHE]
-        )
+    begin, go_on = programs_of(model)
+    _, kept = begin(params, padded, {"positions": places()[:, :READ]})
     slots = np.array([READ, 3], np.int32)
     for t in range(4):
         at = slots + t
-        with extending(jnp.asarray(at)):
-            answer, kept = model.apply(
-                {"params": params, **kept},
-                tokens[[0, 1], at][:, None],
-                positions=at[:, None],
-                mutable=[CACHE],
-            )
+        token = tokens[[0, 1], at][:, None]
+        positions = {"positions": at[:, None]}
+        answer, kept = go_on(params, kept[CACHE], token, at, positions)
         np.testing.assert_allclose(
             answer[:, 0], whole[[0, 1], at], rtol=2e-5, atol=2e-6
         )
@@ -214,10 +214,10 @@ def test_an_attention_that_gathers_in_its_own_way_still_does_with_a_cache():
 
 @pytest.mark.parametrize("scan", [True, False], ids=["scan", "laid out"])
 def test_training_has_nothing_of_it(scan: bool, monkeypatch):
-    """Its program is that of a model which cannot keep anything."""
+    """Its programs are those of a model which cannot keep anything."""
     tokens = some_tokens()
 
-    def program() -> str:
+    def programs() -> tuple[str, str]:
         model = small_model(dropout=0.1, repeat={"scan": scan, "remat": "full"})
         params = parameters(model, tokens)
 
@@ -228,9 +228,12 @@ def test_training_has_nothing_of_it(scan: bool, monkeypatch):
             )
             return (answers**2).mean()
 
-        return jax.jit(jax.grad(value)).lower(params).as_text()
+        return (
+            jax.jit(jax.grad(value)).lower(params).as_text(),
+            jax.jit(model.init).lower(jax.random.key(0), tokens).as_text(),
+        )
 
-    as_it_is = program()
+    as_it_is = programs()
     with_axes = repeat_module.nn.scan
 
     def scan_without(*args: Any, variable_axes: Any, **named: Any) -> Any:
@@ -244,17 +247,4 @@ def test_training_has_nothing_of_it(scan: bool, monkeypatch):
 
     monkeypatch.setattr(repeat_module.nn, "scan", scan_without)
     with nn.intercept_methods(gather):
-        assert program() == as_it_is
-
-
-def test_initial_values_and_parameters_are_those_of_a_model_that_keeps_nothing():
-    model, tokens = small_model(), some_tokens()
-    plain = jax.jit(model.init)(jax.random.key(0), tokens)
-    with filling(LENGTH):
-        keeping = jax.jit(functools.partial(model.init, mutable=["params", CACHE]))(
-            jax.random.key(0), tokens
-        )
-    assert set(plain) == {"params"}
-    for path, array in by_path(nn.meta.unbox(plain["params"])).items():
-        other = by_path(nn.meta.unbox(keeping["params"]))[path]
-        np.testing.assert_array_equal(array, other)
+        assert programs() == as_it_is

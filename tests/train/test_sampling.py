@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hypothesis
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,12 +14,12 @@ from fdlkit.errors import UserError
 from fdlkit.train.sampling import Sampler, only_top_k, only_top_p, tempered
 
 VOCAB = 9
-# Few different values, so that many are equal.
+# Whole numbers among them, so that many are equal.
 LOGITS = st.lists(
     st.one_of(st.integers(-3, 3), st.floats(-20, 20, width=32)),
     min_size=VOCAB,
     max_size=VOCAB,
-).map(lambda values: np.array(values, np.float32))
+).map(lambda values: np.array(values, np.float32) + 0.0)  # -0.0 equals 0.0
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
@@ -30,6 +31,7 @@ def left(logits: jax.Array) -> set[int]:
     return set(np.flatnonzero(np.asarray(logits) > -np.inf).tolist())
 
 
+@hypothesis.settings(max_examples=40)
 @given(LOGITS, st.integers(1, VOCAB + 2))
 def test_top_k_leaves_the_k_largest_and_never_more(logits, k):
     answer = np.asarray(only_top_k(logits, k))
@@ -42,6 +44,7 @@ def test_top_k_leaves_the_k_largest_and_never_more(logits, k):
     np.testing.assert_array_equal(answer[list(kept)], logits[list(kept)])
 
 
+@hypothesis.settings(max_examples=40)
 @given(LOGITS, st.floats(0.01, 1.0))
 def test_the_nucleus_has_the_probability_and_no_smaller_one_does(logits, p):
     kept = left(only_top_p(logits, p))
@@ -57,12 +60,14 @@ def test_the_nucleus_has_the_probability_and_no_smaller_one_does(logits, p):
     assert all(i < j for i in kept for j in out if logits[i] == logits[j])
 
 
+@hypothesis.settings(max_examples=40)
 @given(LOGITS, st.integers(1, VOCAB), st.floats(0.01, 1.0))
 def test_a_nucleus_is_of_what_top_k_has_left(logits, k, p):
     few = only_top_k(logits, k)
     assert left(only_top_p(few, p)) <= left(few)
 
 
+@hypothesis.settings(max_examples=40)
 @given(LOGITS, st.floats(1e-30, 100))
 def test_a_temperature_divides_up_to_a_constant(logits, temperature):
     answer = np.asarray(tempered(logits, temperature), np.float64)
@@ -73,6 +78,7 @@ def test_a_temperature_divides_up_to_a_constant(logits, temperature):
     assert (answer[~in_range] < -1e29).all()
 
 
+@hypothesis.settings(max_examples=40)
 @given(LOGITS, st.integers(0, 1000), st.sampled_from([0.0, 1e-30, 1e-6]))
 def test_towards_temperature_zero_the_most_likely_token_is_drawn(
     logits, seed, temperature
