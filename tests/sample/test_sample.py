@@ -27,9 +27,12 @@ from tests.train import toys
 ROOT = pathlib.Path(__file__).parents[2]
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+@pytest.fixture(scope="module", autouse=True)
+def own_cache(tmp_path_factory):
+    """A cache of this module's own, in which one test finds what another compiled."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 def config(text: pathlib.Path) -> fdl.Config:
@@ -212,6 +215,7 @@ REFUSED = [
     "sample damaged --prompt=x",
     "sample good --prompt=x --fdl_set=inputs={'tokens':'batch.labels'}",
     "sample good --prompt=x --fdl_set=model.hiden=3",
+    "sample good --prompt=x --fdl_set=model.layers.block.mlp.width=64",
 ]
 
 

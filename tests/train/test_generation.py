@@ -23,7 +23,7 @@ from fdlkit.train.generation import (
     sample_keys,
     window_start,
 )
-from fdlkit.train.language import SEGMENT_IDS, TOKENS
+from fdlkit.train.language import POSITIONS, SEGMENT_IDS, TOKENS
 from fdlkit.train.models import LinenModel
 from tests.nn.models import HIDDEN, small_model
 from tests.train.languages import (
@@ -35,13 +35,17 @@ from tests.train.languages import (
     variables_of,
 )
 
-PROMPTS = ["abc", "rqponml", "d"]
+# One fills the context.
+PROMPTS = ["abc", "abcdefghijkl", "d"]
+GREEDY = {"temperature": 0.0}
+WILD = {"temperature": 3.0, "top_k": 17, "top_p": 0.99}
 
 
 def written(
     generator: Any, variables: Any, prompts: list[str], **named: Any
 ) -> list[Continuation]:
-    *_, rows = continued(generator, variables, prompts, **{"max_tokens": 8} | named)
+    named = {"max_tokens": 8, "num_samples": 6 // len(prompts)} | named
+    *_, rows = continued(generator, variables, prompts, **named)
     return rows
 
 
@@ -59,41 +63,38 @@ def variables(model):
     return variables_of(model)
 
 
-@pytest.mark.parametrize(
-    "named",
-    [{"temperature": 0.0}, {"top_k": 5}, {"top_p": 0.7, "temperature": 1.3}],
-    ids=["greedy", "top_k", "top_p"],
-)
-def test_with_a_cache_the_same_tokens_are_drawn_as_without(model, variables, named):
-    language = language_of(model)
+@pytest.fixture(scope="module")
+def greedy(model):
+    return generator_of(language_of(model), **GREEDY)
+
+
+@pytest.fixture(scope="module")
+def wild(model):
+    return generator_of(language_of(model), **WILD)
+
+
+@pytest.mark.parametrize("named", [GREEDY, WILD], ids=["greedy", "wild"])
+def test_with_a_cache_the_same_tokens_are_drawn_as_without(
+    model, variables, greedy, wild, named
+):
+    plain = generator_of(language_of(model), cached=False, **named)
     # Four times the context: the window moves on.
-    cached, plain = (
-        written(
-            generator_of(language, cached=cached, **named),
-            variables,
-            PROMPTS,
-            max_tokens=4 * CONTEXT,
-            num_samples=2,
-            seed=3,
-        )
-        for cached in (True, False)
+    cached, uncached = (
+        written(generator, variables, PROMPTS, max_tokens=4 * CONTEXT, seed=3)
+        for generator in (greedy if named is GREEDY else wild, plain)
     )
-    assert tokens_of(cached) == tokens_of(plain)
+    assert tokens_of(cached) == tokens_of(uncached)
     assert len(cached) == 6
     assert any(len(row.tokens) > 2 * CONTEXT for row in cached)
 
 
-@pytest.mark.parametrize(
-    "variant",
-    [
-        {"attention": {"rotary": None}, "positions": LearnedPositions(CONTEXT, HIDDEN)},
-        {"attention": {"num_kv_heads": 2}, "repeat": {"scan": False}},
-        {"repeat": {"remat": "full"}, "dropout": 0.5},
-    ],
-    ids=["learned positions", "grouped queries, laid out", "remat"],
-)
-def test_logits_with_a_cache_are_those_without(variant: dict[str, Any]):
-    model = small_model(**variant)
+def test_logits_with_a_cache_are_those_without():
+    model = small_model(
+        attention={"rotary": None, "num_kv_heads": 2},
+        positions=LearnedPositions(CONTEXT, HIDDEN),
+        repeat={"remat": "full"},
+        dropout=0.5,
+    )
     language, variables = language_of(model), variables_of(model)
     rows = np.array([[1, 2, 3, 4, 5], [7, 8, 9, 0, 0]], np.int32)
     lengths = np.array([5, 3], np.int32)
@@ -110,67 +111,62 @@ def test_logits_with_a_cache_are_those_without(variant: dict[str, Any]):
     np.testing.assert_allclose(*answers, rtol=2e-4, atol=2e-5)
 
 
-def test_a_sample_is_the_same_whatever_else_is_asked_for(model, variables):
-    generator = generator_of(language_of(model))
-    many = written(generator, variables, PROMPTS, num_samples=3, seed=5)
-    alone = written(generator, variables, PROMPTS[1:2], seed=5)
-    longer = written(generator, variables, PROMPTS[:1], seed=5, max_tokens=11)
-    assert tokens_of(alone) == tokens_of(many[3:4])
-    assert longer[0].tokens[:8] == many[0].tokens
-    assert [row.prompt for row in many] == [p for p in PROMPTS for _ in range(3)]
+def test_a_sample_is_the_same_whatever_else_is_asked_for(variables, wild):
+    many = written(wild, variables, PROMPTS, seed=5)
+    alone = written(wild, variables, PROMPTS[2:], num_samples=1, seed=5)
+    longer = written(wild, variables, PROMPTS, seed=5, max_tokens=11)
+    assert tokens_of(alone) == tokens_of(many[4:5])
+    assert [row.tokens[:8] for row in longer] == tokens_of(many)
+    assert [row.prompt for row in many] == [p for p in PROMPTS for _ in range(2)]
 
 
-def test_a_seed_gives_one_text_and_another_seed_another(model, variables):
-    generator = generator_of(language_of(model))
+def test_a_seed_gives_one_text_and_another_seed_another(variables, wild):
     one, again, other = (
-        tokens_of(written(generator, variables, ["abc"], num_samples=2, seed=seed))
-        for seed in (1, 1, 2)
+        tokens_of(written(wild, variables, ["abc"], seed=seed)) for seed in (1, 1, 2)
     )
     assert one == again
     assert one != other
     assert one[0] != one[1]
 
 
-def test_a_text_ends_at_the_end_of_text_and_the_others_go_on(model, variables):
-    generator = generator_of(language_of(model), temperature=3.0)
-    rows = written(generator, variables, ["abc"], num_samples=8, max_tokens=30)
+def test_a_text_ends_at_the_end_of_text_and_the_others_go_on(variables, wild):
+    rows = written(wild, variables, ["abc"], max_tokens=15)
     ended = [row for row in rows if row.finish == "end"]
     whole = [row for row in rows if row.finish == "length"]
     assert ended and whole
-    assert all(len(row.tokens) == 30 for row in whole)
+    assert all(len(row.tokens) == 15 for row in whole)
     assert all(0 not in row.tokens for row in rows)
     assert all(row.text == Letters().decode(row.tokens) for row in rows)
 
 
-def test_prompts_of_other_lengths_compile_nothing_new(model, variables):
-    generator = generator_of(language_of(model, context=64))
-    written(generator, variables, ["abc"], max_tokens=5)
-    begin, go_on = generator._begin, generator._go_on
-    assert begin._cache_size() == go_on._cache_size() == 1
-    for prompt in ("a", "abcdefgh", "rqp"):
-        written(generator, variables, [prompt], max_tokens=7, seed=9)
-    assert begin._cache_size() == go_on._cache_size() == 1
-
-
-def test_text_that_grows_never_takes_back_what_it_said(model, variables):
-    class Bytes(Letters):
+def test_text_that_grows_never_takes_back_what_it_said(model):
+    class Pairs(Letters):
         """Two tokens a character."""
-
-        def encode(self, text):
-            return np.array([n for c in text for n in (1, ord(c) - 95)], np.int32)
 
         def decode(self, tokens):
             pairs = [int(token) for token in tokens]
-            text = "".join(chr(pairs[i + 1] + 95) for i in range(0, len(pairs) - 1, 2))
+            text = "".join(chr(pairs[i] + 96) for i in range(1, len(pairs), 2))
             return text + "\N{REPLACEMENT CHARACTER}" * (len(pairs) % 2)
 
-    language = language_of(model, tokenizer=Bytes())
-    before = ""
-    for [row] in continued(generator_of(language), variables, ["ab"], max_tokens=7):
-        assert row.text.startswith(before)
-        assert row.finish or "\N{REPLACEMENT CHARACTER}" not in row.text
-        before = row.text
-    assert row.text.endswith("\N{REPLACEMENT CHARACTER}") == (len(row.tokens) % 2 == 1)
+    language = language_of(model, tokenizer=Pairs())
+    row = Continuation(language, "b", np.array([1, 2]))
+    said = []
+    for token in (1, 3, 1):
+        row.add(token)
+        said.append(row.text)
+    assert said == ["", "c", "c"]
+    row.add(0)
+    assert (row.finish, row.text) == ("end", "c\N{REPLACEMENT CHARACTER}")
+
+
+def test_prompts_of_other_lengths_compile_nothing_new(model, variables):
+    generator = generator_of(language_of(model, context=64))
+    written(generator, variables, ["abc"], max_tokens=5, num_samples=1)
+    begin, go_on = generator._begin, generator._go_on
+    assert begin._cache_size() == go_on._cache_size() == 1
+    for prompt in ("a", "abcdefgh", "rqp"):
+        written(generator, variables, [prompt], max_tokens=7, num_samples=1)
+    assert begin._cache_size() == go_on._cache_size() == 1
 
 
 @pytest.mark.parametrize(
@@ -182,18 +178,9 @@ def test_text_that_grows_never_takes_back_what_it_said(model, variables):
         ("\udcff", "the prompt is no text"),
     ],
 )
-def test_a_prompt_that_cannot_be_continued_is_refused(model, variables, prompt, why):
+def test_a_prompt_that_cannot_be_continued_is_refused(greedy, variables, prompt, why):
     with pytest.raises(UserError, match=why):
-        written(generator_of(language_of(model)), variables, ["abc", prompt])
-
-
-def test_a_prompt_may_fill_the_context(model, variables):
-    language = language_of(model)
-    cached, plain = (
-        written(generator_of(language, cached=cached), variables, ["abcdefghijkl"])
-        for cached in (True, False)
-    )
-    assert tokens_of(cached) == tokens_of(plain)
+        written(greedy, variables, ["abc", prompt])
 
 
 def test_windows_move_on_by_half_a_context():
@@ -266,25 +253,29 @@ def test_a_cache_is_used_where_it_says_the_same(model, names, why):
     assert found == why
 
 
-def test_a_model_that_is_no_module_writes_the_same_without_a_cache(model, variables):
-    cached = written(generator_of(language_of(model)), variables, PROMPTS)
-    whole = written(
-        generator_of(language_of(Whole(model), **{TOKENS: "tokens"}), cached=False),
-        variables,
-        PROMPTS,
+def test_a_model_that_is_no_module_writes_the_same_without_a_cache(
+    model, variables, greedy
+):
+    whole = generator_of(
+        language_of(Whole(model), **{TOKENS: "tokens"}), cached=False, **GREEDY
     )
-    assert tokens_of(whole) == tokens_of(cached)
+    assert tokens_of(written(whole, variables, PROMPTS)) == tokens_of(
+        written(greedy, variables, PROMPTS)
+    )
 
 
-def test_a_model_that_is_told_of_segments_is_told_that_a_row_is_one(model, variables):
+def test_a_model_that_is_told_of_segments_is_told_that_a_row_is_one(
+    model, variables, greedy
+):
     names = {
         TOKENS: "tokens",
         SEGMENT_IDS: "segment_ids",
-        "batch.positions": "positions",
+        POSITIONS: "positions",
     }
-    told = written(generator_of(language_of(model, **names)), variables, PROMPTS)
-    untold = written(generator_of(language_of(model)), variables, PROMPTS)
-    assert tokens_of(told) == tokens_of(untold)
+    told = generator_of(language_of(model, **names), **GREEDY)
+    assert tokens_of(written(told, variables, PROMPTS)) == tokens_of(
+        written(greedy, variables, PROMPTS)
+    )
 
 
 def test_rows_are_cut_over_the_mesh_where_they_can_be():
