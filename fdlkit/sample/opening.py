@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import fiddle as fdl
@@ -10,9 +11,10 @@ import jax
 from etils import epath
 
 from fdlkit import suggest
+from fdlkit.check.saved import saved
 from fdlkit.errors import UserError
 from fdlkit.graph.build import build
-from fdlkit.sharding.layout import AxisRules, named
+from fdlkit.sharding.layout import AxisRules, named, tree_path
 from fdlkit.sharding.mesh import Mesh, MeshAxes
 from fdlkit.train.caching import why_uncached
 from fdlkit.train.checkpoints import read_variables, saved_steps
@@ -115,6 +117,7 @@ def open_run(cfg: Any, directory: str, *, step: int | None = None) -> TrainedMod
         data=trainer.train_data,
         variables={"params": like["params"], **like["model_state"]},
     )
+    refuse_another_model(directory, step, like)
     layout = state_layout(shapes, trainer.rules)
     read = read_variables(
         epath.Path(directory) / "checkpoints",
@@ -136,6 +139,42 @@ def open_run(cfg: Any, directory: str, *, step: int | None = None) -> TrainedMod
         notes=tuple(notes),
         why_uncached=why_uncached(language, variables, mesh=mesh, rules=trainer.rules),
     )
+
+
+def refuse_another_model(directory: str, step: int, like: Mapping[str, Any]) -> None:
+    """Compares what a checkpoint says that it holds with what is to be read from it.
+
+    Args:
+      directory: The run's folder.
+      step: Of the checkpoint.
+      like: Abstract arrays of parts of the state, by their names in it.
+
+    Raises:
+      UserError: It says nothing, or an array is not there or of another shape.
+    """
+    folder = epath.Path(directory) / "checkpoints"
+    try:
+        held = saved(str(folder / str(step))).arrays
+    except UserError as error:
+        others = sorted(set(saved_steps(folder)) - {step})
+        raise UserError(
+            f"the checkpoint of step {step} in {directory} is damaged",
+            f"other checkpoints: {', '.join(map(str, others)) or 'none'}",
+        ) from error
+    unlike = []
+    for keys, wanted in jax.tree_util.tree_leaves_with_path(dict(like)):
+        path, array = tree_path(keys), held.get(tree_path(keys))
+        if array is None or array.shape != wanted.shape:
+            there = "none" if array is None else f"{list(array.shape)}"
+            unlike.append(f"{path}: {there} there, {list(wanted.shape)} here")
+    if unlike:
+        more = [f"and {len(unlike) - 3} more"] if unlike[3:] else []
+        raise UserError(
+            f"the checkpoint of step {step} in {directory} is of another model",
+            *unlike[:3],
+            *more,
+            "a run's checkpoints fit the config and the code that it was trained with",
+        )
 
 
 def build_trainer(cfg: Any, directory: str) -> Trainer:

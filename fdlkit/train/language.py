@@ -18,7 +18,9 @@ from fdlkit.train.losses import Loss
 from fdlkit.train.models import LinenModel, Model
 
 # What a model of text may be given, by its key path in a batch.
-TOKENS, POSITIONS, SEGMENT_IDS = "batch.tokens", "batch.positions", "batch.segment_ids"
+TOKENS = "batch.tokens"
+POSITIONS = "batch.positions"
+SEGMENT_IDS = "batch.segment_ids"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -39,7 +41,7 @@ class LanguageModel:
     names: Mapping[str, str]
     logits: str = "preds"
 
-    def inputs(self, tokens: jax.Array, positions: jax.Array) -> dict[str, jax.Array]:
+    def inputs(self, tokens: jax.Array, positions: jax.Array) -> dict[str, Any]:
         """The model's arguments for rows that are one text each.
 
         Args:
@@ -145,9 +147,9 @@ def logits_key(loss: Loss | Mapping[str, Loss]) -> str:
     """Where the logits are: what the first loss that has a field `logits` says."""
     losses = loss.values() if isinstance(loss, Mapping) else [loss]
     for one in losses:
-        for field in dataclasses.fields(one):
-            if field.name == "logits":
-                return str(getattr(one, field.name))
+        logits = getattr(one, "logits", None)
+        if isinstance(logits, str):
+            return logits
     return "preds"
 
 

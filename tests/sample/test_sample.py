@@ -238,6 +238,21 @@ def test_what_is_refused_is_as_in_the_golden_file(
     golden("sample/refused", text)
 
 
+def test_a_checkpoint_whose_arrays_are_gone_is_refused(run_dir, tmp_path):
+    workdir = tmp_path / "damaged"
+    shutil.copytree(run_dir, workdir)
+    for path in (workdir / "checkpoints" / "3" / "state").iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+    with pytest.raises(UserError) as caught:
+        open_run(load(str(workdir)), str(workdir))
+    first, cause, *_, last = caught.value.lines
+    assert first.startswith("the checkpoint of step 3 in ")
+    assert first.endswith(" could not be read")
+    assert "Error: " in cause
+    assert last == "other checkpoints: 2"
+
+
 def test_the_run_of_no_language_model_is_refused(tmp_path):
     workdir = tmp_path / "regression"
     trainer = toys.make_trainer(num_train_steps=1)
