@@ -17,9 +17,10 @@ from typing import Any
 
 import flax.linen as nn
 
-from fdlkit.check import frames, named_axes
+from fdlkit.check import frames
 from fdlkit.check.layouts import NamedArray, bad_names
-from fdlkit.check.named_axes import Disagreement
+from fdlkit.train import named_axes
+from fdlkit.train.named_axes import Disagreement
 
 
 class BadConstraintError(Exception):
@@ -76,7 +77,10 @@ class Watch:
         noting = functools.wraps(real)(functools.partial(self._constrain, real))
         nn.with_logical_constraint = noting
         try:
-            with nn.intercept_methods(self._intercept):
+            with (
+                nn.intercept_methods(self._intercept),
+                named_axes.observing(self._disagree),
+            ):
                 yield
         finally:
             nn.with_logical_constraint = real
@@ -130,19 +134,15 @@ class Watch:
         path = tuple(module.path) if module.scope is not None else ()
         self._modules.append(path)
         try:
-            result = call(*args, **kwargs)
+            return call(*args, **kwargs)
         except Exception as error:
             self._note(error, path, self._parts[-1] if self._parts else "model")
             raise
         finally:
             self._modules.pop()
-        method = context.orig_method  # the function with its module bound to it
-        function = getattr(method, "func", method)
-        for found in named_axes.disagreements(
-            function, module, path, args, kwargs, result
-        ):
-            self.disagreements[found] = None
-        return result
+
+    def _disagree(self, found: Disagreement) -> None:
+        self.disagreements[found] = None
 
     def _constrain(
         self, real: Callable[..., Any], x: Any, axes: Any, *args: Any, **kwargs: Any
