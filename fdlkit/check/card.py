@@ -71,6 +71,7 @@ class Batch:
     Attributes:
       rows: Of a global training batch.
       rows_per_device: Of one device.
+      microbatches: In how many parts, one after another, a device computes them.
       arrays: Shape and type of each array of a batch: `int32[8, 128]`.
       cuts: Mesh axes of more than one device.
       elements: Elements of the loss in a step; None where the loss is no array.
@@ -84,6 +85,7 @@ class Batch:
 
     rows: int
     rows_per_device: float
+    microbatches: int
     arrays: Mapping[str, str]
     cuts: tuple[BatchCut, ...]
     elements: int | None
@@ -117,6 +119,8 @@ class Card:
       parameters: All of them.
       parameter_bytes: As they are stored, uncut.
       optimizer_bytes: What the optimizer keeps beside them, uncut.
+      average_bytes: The average of the parameters that evaluations use, uncut; 0
+        without one.
       flops: Model FLOPs of one training step on all devices.
       convention: What is counted in them.
       batch: The algebra of batches.
@@ -129,6 +133,7 @@ class Card:
     parameters: int
     parameter_bytes: int
     optimizer_bytes: int
+    average_bytes: int
     flops: int
     convention: str
     batch: Batch
@@ -167,6 +172,7 @@ def card(subject: Subject) -> Card:
         parameters=sum(math.prod(a.shape) for a in params),
         parameter_bytes=_bytes(shapes.state.params),
         optimizer_bytes=_bytes(shapes.state.opt_state),
+        average_bytes=_bytes(shapes.state.ema),
         flops=3 * count_flops(forward_program(trainer, shapes, subject.mesh)),
         convention=FLOPS_CONVENTION,
         batch=_batch(subject, shapes, found, rules, mesh),
@@ -250,6 +256,7 @@ def _batch(
     return Batch(
         rows=rows,
         rows_per_device=rows / layouts.parts_of(over, mesh),
+        microbatches=trainer.microbatches,
         arrays={
             name: f"{array.dtype}{list(array.shape)}"
             for name, array in shapes.batch.items()

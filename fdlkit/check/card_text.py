@@ -43,6 +43,7 @@ def _parameters(card: Card) -> list[str]:
         f"parameters  {card.parameters:,}  ({size_of(card.parameter_bytes)})",
         *lines,
         f"optimizer   {size_of(card.optimizer_bytes)}",
+        *([f"average     {size_of(card.average_bytes)}"] if card.average_bytes else []),
     ]
 
 
@@ -83,6 +84,9 @@ def _batch(card: Card) -> list[str]:
     lines = [f"batch       {batch.rows:,} rows  ({arrays})"]
     rows = " * ".join(f"{c.axis}={c.size}" for c in batch.cuts if c.cuts == "rows")
     each = f"{batch.rows_per_device:g} a device"
+    if batch.microbatches > 1:
+        part = batch.rows_per_device / batch.microbatches
+        each = f"{batch.microbatches} microbatches * {part:g} a device"
     lines.append(f"  {batch.rows:,} = {rows + ' * ' if rows else ''}{each}")
     lines += [f"  {c.axis}={c.size} cuts time" for c in batch.cuts if c.cuts == "time"]
     same = [f"{c.axis}={c.size}" for c in batch.cuts if c.cuts is None]
@@ -116,6 +120,7 @@ def _device(card: Card) -> list[str]:
     rows = [
         ("parameters", per.parameters, ""),
         ("optimizer", per.optimizer, ""),
+        *([("average", per.average, "")] if per.average else []),
         ("batch", per.batch, ""),
     ]
     if per.working is not None:

@@ -141,13 +141,15 @@ CODES = (
     ),
     Code(
         code="AX014",
-        name="evaluation that leaves rows out",
+        name="evaluation that leaves rows out, or counts some twice",
         severity="warning",
         why=(
             "An evaluation with remainder='drop' does not see what is left after its "
             "last full batch, so its metrics are not those of the set, and change "
             "with the batch size. With remainder='pad' the last batch is filled up, "
-            "and the rows that fill it count for nothing."
+            "and the rows that fill it count for nothing. A coverage of more batches "
+            "than the data has comes to fewer rows (`First`) or to some of them twice "
+            "(`Rolling`)."
         ),
     ),
     Code(
@@ -155,8 +157,8 @@ CODES = (
         name="data that does not last as long as the run",
         severity="error",
         why=(
-            "Training data that ends before the last step ends the run; evaluation "
-            "data without an end is evaluated for ever."
+            "Training data that ends before the last step ends the run; all of data "
+            "without an end can never be evaluated."
         ),
     ),
     Code(
@@ -167,6 +169,16 @@ CODES = (
             "A run opens its data before its first step, and does not begin without "
             "it. Where the data is on the machine that trains and not on this one, "
             "say so: fdlkit.allow(cfg, 'AX016', reason=…)."
+        ),
+    ),
+    Code(
+        code="AX017",
+        name="microbatches that do not divide a batch",
+        severity="error",
+        why=(
+            "With gradient accumulation every device cuts its own rows into as many "
+            "parts, so that no row moves to another device. Parts of different sizes "
+            "would need a program each."
         ),
     ),
 )

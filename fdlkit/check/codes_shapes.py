@@ -96,4 +96,16 @@ CODES = (
             "trace."
         ),
     ),
+    Code(
+        code="SH011",
+        name="pattern that fits no parameter, or parameter without a pattern",
+        severity="error",
+        why=(
+            "Optimizers by path go by the names of parameters, which move when a layer "
+            "is renamed or wrapped. A pattern that matches nothing freezes nothing, "
+            "and a parameter that no pattern matches would not be trained; elsewhere "
+            "both go unnoticed. It is told as soon as the optimizer's state has a "
+            "shape."
+        ),
+    ),
 )

@@ -48,11 +48,13 @@ def _capacity(
 ) -> Iterator[Finding]:
     parts = (
         f"parameters {size_of(held.parameters)}, optimizer {size_of(held.optimizer)}, "
+        f"{f'average {size_of(held.average)}, ' if held.average else ''}"
         f"batch {size_of(held.batch)}"
     )
     numbers = {
         "parameters": held.parameters,
         "optimizer": held.optimizer,
+        **({"average": held.average} if held.average else {}),
         "batch": held.batch,
         "working": held.working or 0,
         "memory": machine.memory,
@@ -74,8 +76,8 @@ def _capacity(
             f"one device needs {size_of(held.total)} by an estimate ({parts}, working "
             f"{size_of(held.working or 0)}), and one of {machine.text} has "
             f"{size_of(machine.memory)}",
-            fix="keep less (Repeat.remat='full'), or give a device fewer rows: a "
-            "smaller batch, or more devices over it",
+            fix="keep less (Repeat.remat='full'), or give a device fewer rows at a "
+            "time: microbatches, a smaller batch, or more devices over it",
             numbers=numbers,
         )
 

@@ -60,3 +60,24 @@ class SwitchParser(flags.BooleanParser):
             return super().parse(argument)
         except ValueError:
             raise ValueError("it is true or false") from None
+
+
+class CheckpointParser(SwitchParser):
+    """Which checkpoint: a step, `last` or `best`; `last` where nothing is said."""
+
+    def parse(self, argument: Any) -> Any:
+        """The step or the word; None for `false`."""
+        if argument in ("last", "best"):
+            return argument
+        if isinstance(argument, str) and argument.isdecimal():
+            if len(argument) <= _MOST_DIGITS:
+                return int(argument)
+        else:
+            try:
+                return "last" if super().parse(argument) else None
+            except ValueError:
+                pass
+        hint = suggest.hint(str(argument), ("last", "best"))
+        raise ValueError(
+            "it is a step, or one of last, best" + (f"; {hint}" if hint else "")
+        )

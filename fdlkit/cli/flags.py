@@ -134,6 +134,14 @@ class VerbFlags:
         self._values[name].parser = flag_types.SwitchParser()
         self._usage[name] = f"--{name}", text
 
+    def switch_or(
+        self, name: str, text: str, *, parser: flag_types.SwitchParser, metavar: str
+    ) -> None:
+        """Defines `--name`, which may be given a value too: `--name=METAVAR`."""
+        flags.DEFINE_bool(name, None, text, flag_values=self._values)
+        self._values[name].parser = parser
+        self._usage[name] = f"--{name}[={metavar}]", text
+
     def choice(
         self, name: str, default: str, text: str, *, choices: Sequence[str]
     ) -> None:

@@ -94,18 +94,7 @@ def _train(
     is_first: bool,
     stream: TextIO,
 ) -> int:
-    if isinstance(cfg, fdl.Partial):  # before anything is built for nothing
-        raise UserError(
-            f"{target} is a {type(cfg).__name__}, which builds a function, "
-            "not an experiment",
-            "fdlkit train takes a fdl.Config of fdlkit.train.trainer.Trainer",
-        )
-    trainer = build(cfg)
-    if not isinstance(trainer, Trainer):
-        raise UserError(
-            f"{target} builds a {type(trainer).__name__}, not an experiment",
-            "fdlkit train takes a config of fdlkit.train.trainer.Trainer",
-        )
+    trainer = built_trainer(cfg, target)
     record = make_record(dumps(cfg), target=target, argv=argv)
     path = workdir.as_path(directory)
     graph = snapshot(cfg)
@@ -148,6 +137,27 @@ def _train(
                 else "stopped before there was anything to save"
             )
         return code or (0 if result.finished else 75)
+
+
+def built_trainer(cfg: Any, target: str) -> Trainer:
+    """What the config of an experiment builds.
+
+    Raises:
+      UserError: It is none, or cannot be built.
+    """
+    if isinstance(cfg, fdl.Partial):  # before anything is built for nothing
+        raise UserError(
+            f"{target} is a {type(cfg).__name__}, which builds a function, "
+            "not an experiment",
+            "fdlkit train takes a fdl.Config of fdlkit.train.trainer.Trainer",
+        )
+    trainer = build(cfg)
+    if not isinstance(trainer, Trainer):
+        raise UserError(
+            f"{target} builds a {type(trainer).__name__}, not an experiment",
+            "fdlkit train takes a config of fdlkit.train.trainer.Trainer",
+        )
+    return trainer
 
 
 def quiet_checkpoint_threads() -> None:

@@ -75,6 +75,16 @@ class JsonLines:
             for entry in values
         )
 
+    def history(
+        self, workdir: epath.Path, step: int, name: str
+    ) -> list[tuple[int, float]]:
+        """What was written under a name up to a step: each step, and its number."""
+        path = workdir / self.name
+        # Not one JSON object more is read than can have it: a run may be long.
+        lines = [line for line in _lines(path) if name in line] if path.exists() else []
+        values = [json.loads(line) for line in lines if _is_kept(line, step)]
+        return [(v["step"], float(v[name])) for v in values if name in v]
+
 
 def _lines(path: epath.Path) -> list[str]:
     text = path.read_bytes().decode(errors="replace")

@@ -14,10 +14,6 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("fdlkit.data.batches", "grain"): _LOADS_SLOWLY,
     ("fdlkit.data.order", "grain.experimental.index_shuffle"): _LOADS_SLOWLY,
     ("fdlkit.train.checkpoints", "orbax.checkpoint"): _LOADS_SLOWLY,
-    (
-        "fdlkit.train.checkpoints",
-        "orbax.checkpoint.checkpoint_managers",
-    ): _LOADS_SLOWLY,
     ("fdlkit.train.writers", "tensorboardX.SummaryWriter"): _LOADS_SLOWLY,
 }
 
