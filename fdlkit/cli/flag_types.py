@@ -62,6 +62,22 @@ class SwitchParser(flags.BooleanParser):
             raise ValueError("it is true or false") from None
 
 
+class StepParser(flags.ArgumentParser):
+    """Which checkpoint: a step, `last` or `best`."""
+
+    def parse(self, argument: Any) -> Any:
+        """The step or the word."""
+        text = str(argument)
+        if text.isdecimal() and len(text) <= _MOST_DIGITS:
+            return int(text)
+        if text in ("last", "best"):
+            return text
+        hint = suggest.hint(text, ("last", "best"))
+        raise ValueError(
+            "it is a step, or one of last, best" + (f"; {hint}" if hint else "")
+        )
+
+
 class CheckpointParser(SwitchParser):
     """Which checkpoint: a step, `last` or `best`; `last` where nothing is said."""
 

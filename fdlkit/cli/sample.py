@@ -30,7 +30,7 @@ def flags() -> VerbFlags:
     flags.multi(
         "prompt", "what is gone on from; -: stdin; may be repeated", metavar="TEXT"
     )
-    flags.integer("step", None, "of the checkpoint; the newest", metavar="N")
+    flags.checkpoint("step", "which checkpoint; the last one")
     flags.integer("max_tokens", 256, "how many tokens at most", metavar="N")
     flags.number(
         "temperature", 1.0, "0: always the most likely token; lower: safer", metavar="T"

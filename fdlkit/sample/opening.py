@@ -11,7 +11,7 @@ import jax
 from etils import epath
 
 from fdlkit import suggest
-from fdlkit.check.saved import saved
+from fdlkit.check.saved import SavedArray, saved
 from fdlkit.errors import UserError
 from fdlkit.graph.build import build
 from fdlkit.sharding.layout import AxisRules, named, tree_path
@@ -23,6 +23,7 @@ from fdlkit.train.language import LanguageModel, language_model
 from fdlkit.train.models import as_model
 from fdlkit.train.sampling import Sampler
 from fdlkit.train.setup import state_layout
+from fdlkit.train.standalone import Chosen, chosen_step
 from fdlkit.train.trainer import Trainer
 
 # Steps that a message lists at most.
@@ -64,8 +65,12 @@ class TrainedModel:
         )
 
 
-def choose_step(directory: str, step: int | None) -> int:
-    """The checkpoint that is meant: the newest, unless one is named.
+def choose_step(directory: str, which: Chosen) -> int:
+    """The step of the checkpoint that is meant.
+
+    Args:
+      directory: The run's folder.
+      which: A step, `last`, or `best`, which the run has noted.
 
     Raises:
       UserError: There is none yet, or not this one; which ones there are.
@@ -76,7 +81,8 @@ def choose_step(directory: str, step: int | None) -> int:
             f"the run {directory} has no checkpoint yet",
             "its first is saved after `checkpoints.every` steps, or when it ends",
         )
-    if step is None:
+    step = chosen_step(epath.Path(directory), which) if which == "best" else which
+    if step == "last":
         return steps[-1]
     if step not in steps:
         hint = suggest.hint(str(step), list(map(str, steps)))
@@ -87,10 +93,10 @@ def choose_step(directory: str, step: int | None) -> int:
             *([hint] if hint else []),
             f"steps: {', '.join([*more, *shown])}",
         )
-    return step
+    return int(step)
 
 
-def open_run(cfg: Any, directory: str, *, step: int | None = None) -> TrainedModel:
+def open_run(cfg: Any, directory: str, *, step: Chosen = "last") -> TrainedModel:
     """Builds a run's experiment and reads its model from a checkpoint.
 
     Of the checkpoint the variables alone are read, not the optimizer's state; no data
@@ -99,36 +105,35 @@ def open_run(cfg: Any, directory: str, *, step: int | None = None) -> TrainedMod
     Args:
       cfg: The run's config, a `Trainer`'s.
       directory: The run's folder.
-      step: Of the checkpoint; None: the newest.
+      step: Of the checkpoint, or `last`, or `best`.
 
     Raises:
       UserError: It is no experiment, has no language model or no such checkpoint.
     """
     step = choose_step(directory, step)
+    folder = epath.Path(directory) / "checkpoints"
     trainer = build_trainer(cfg, directory)
     mesh, notes = mesh_here(trainer.mesh)
     shapes = trainer.shapes(mesh)
     model = as_model(trainer.model)
-    like = {"params": shapes.state.params, "model_state": shapes.state.model_state}
+    state = shapes.state
     language = language_model(
         model,
-        loss=trainer.loss,
+        loss=trainer.losses,
         inputs=trainer.inputs,
         data=trainer.train_data,
-        variables={"params": like["params"], **like["model_state"]},
+        variables={"params": state.params, **state.model_state},
     )
-    refuse_another_model(directory, step, like)
+    held = held_arrays(directory, step)
+    # What is evaluated: the averages of the parameters, where the run keeps some.
+    averaged = state.ema is not None and any(path.startswith("ema/") for path in held)
+    params = "ema" if averaged else "params"
+    like = {params: getattr(state, params), "model_state": state.model_state}
+    refuse_another_model(directory, step, like, held)
     layout = state_layout(shapes, trainer.rules)
-    read = read_variables(
-        epath.Path(directory) / "checkpoints",
-        step,
-        like=like,
-        shardings={
-            "params": named(layout.params, mesh),
-            "model_state": named(layout.model_state, mesh),
-        },
-    )
-    variables = {"params": read["params"], **(read.get("model_state") or {})}
+    shardings = {part: named(getattr(layout, part), mesh) for part in like}
+    read = read_variables(folder, step, like=like, shardings=shardings)
+    variables = {"params": read[params], **(read.get("model_state") or {})}
     return TrainedModel(
         directory=directory,
         step=step,
@@ -141,26 +146,37 @@ def open_run(cfg: Any, directory: str, *, step: int | None = None) -> TrainedMod
     )
 
 
-def refuse_another_model(directory: str, step: int, like: Mapping[str, Any]) -> None:
-    """Compares what a checkpoint says that it holds with what is to be read from it.
-
-    Args:
-      directory: The run's folder.
-      step: Of the checkpoint.
-      like: Abstract arrays of parts of the state, by their names in it.
+def held_arrays(directory: str, step: int) -> Mapping[str, SavedArray]:
+    """What a checkpoint says that it holds, by path: `params/embed/embedding`.
 
     Raises:
-      UserError: It says nothing, or an array is not there or of another shape.
+      UserError: It says nothing.
     """
     folder = epath.Path(directory) / "checkpoints"
     try:
-        held = saved(str(folder / str(step))).arrays
+        return saved(str(folder / str(step))).arrays
     except UserError as error:
         others = sorted(set(saved_steps(folder)) - {step})
         raise UserError(
             f"the checkpoint of step {step} in {directory} is damaged",
             f"other checkpoints: {', '.join(map(str, others)) or 'none'}",
         ) from error
+
+
+def refuse_another_model(
+    directory: str, step: int, like: Mapping[str, Any], held: Mapping[str, SavedArray]
+) -> None:
+    """Compares what a checkpoint holds with what is to be read from it.
+
+    Args:
+      directory: The run's folder.
+      step: Of the checkpoint.
+      like: Abstract arrays of parts of the state, by their names in it.
+      held: What the checkpoint holds.
+
+    Raises:
+      UserError: An array is not there, or of another shape.
+    """
     unlike = []
     for keys, wanted in jax.tree_util.tree_leaves_with_path(dict(like)):
         path, array = tree_path(keys), held.get(tree_path(keys))

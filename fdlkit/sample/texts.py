@@ -9,13 +9,14 @@ from fdlkit.sample.opening import open_run
 from fdlkit.targets.loading import load
 from fdlkit.train.continuing import Continuation, continued
 from fdlkit.train.sampling import Sampler
+from fdlkit.train.standalone import Chosen
 
 
 def sample(
     run: str,
     prompts: str | Sequence[str],
     *,
-    step: int | None = None,
+    step: Chosen = "last",
     max_tokens: int = 256,
     temperature: float = 1.0,
     top_k: int | None = None,
@@ -32,7 +33,7 @@ def sample(
     Args:
       run: The run's folder.
       prompts: A text or several, each of at most a context of tokens.
-      step: Of the checkpoint; None: the newest.
+      step: Of the checkpoint, or `last`, or `best`.
       max_tokens: How many tokens of each sample at most; the model may end it before.
       temperature: 0: always the most likely token; see `Sampler`.
       top_k: Draw from the k most likely tokens.

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-import jax.numpy as jnp
 import numpy as np
 
 from fdlkit.errors import UserError
-from fdlkit.train.generation import Generator, sample_keys
+from fdlkit.train.generation import Generator
 from fdlkit.train.language import LanguageModel
 
 # What a decoder puts in place of a character that is not there as a whole, or not yet.
@@ -92,7 +91,8 @@ def continued(
         variables,
         [read[index] for index in each],
         max_tokens=max_tokens,
-        keys=jnp.tile(sample_keys(seed, num_samples), len(prompts)),
+        seed=seed,
+        samples=list(range(num_samples)) * len(prompts),
     )
     for tokens in stream:
         for row, token in zip(rows, tokens.tolist(), strict=True):

@@ -165,7 +165,8 @@ class Generator:
         prompts: Sequence[np.ndarray],
         *,
         max_tokens: int,
-        keys: jax.Array,
+        seed: int,
+        samples: Sequence[int],
     ) -> Iterator[np.ndarray]:
         """Yields the next token of all rows, again and again; stop when you will.
 
@@ -173,13 +174,15 @@ class Generator:
           variables: The model's.
           prompts: A row each, `[time]`: from one token to a context of them.
           max_tokens: How many are made of each row at most.
-          keys: A random key for each row, `[batch]`.
+          seed: Of what is drawn.
+          samples: A number for each row: rows of one number draw alike.
 
         Yields:
           `[batch]` int32.
         """
         context = self.language.context
         rows = [prompt.tolist() for prompt in prompts]
+        source = np.uint32(seed % 2**32), np.array(samples, np.uint32)
         length = padded(min(max(map(len, rows)) + max_tokens, context), most=context)
         rules = rules_for(len(rows), self.rules, self.mesh)
         # Virtual CPU devices share threads: of two programs, each may wait for those
@@ -197,7 +200,7 @@ class Generator:
             count = min(context - longest + 1, max_tokens - made)
             with using(self.mesh, rules):
                 state, tokens = self._begin(
-                    variables, texts, lengths, keys, np.int32(made), length=length
+                    variables, texts, lengths, source, np.int32(made), length=length
                 )
             for number in range(made + 1, made + count + 1):
                 current = jax.block_until_ready(tokens) if alone else tokens
@@ -208,7 +211,7 @@ class Generator:
                             variables,
                             state,
                             current,
-                            keys,
+                            source,
                             np.int32(number),
                             length=length,
                         )
@@ -231,13 +234,13 @@ class Generator:
             variables: Any,
             rows: jax.Array,
             lengths: jax.Array,
-            keys: jax.Array,
+            source: tuple[jax.Array, jax.Array],
             number: jax.Array,
             *,
             length: int,
         ) -> tuple[Any, jax.Array]:
             state, logits = self.decoder(length).begin(variables, rows, lengths)
-            return state, self._draw(logits, keys, number)
+            return state, self._draw(logits, source, number)
 
         return jax.jit(begin, static_argnames="length")
 
@@ -247,28 +250,35 @@ class Generator:
             variables: Any,
             state: Any,
             tokens: jax.Array,
-            keys: jax.Array,
+            source: tuple[jax.Array, jax.Array],
             number: jax.Array,
             *,
             length: int,
         ) -> tuple[Any, jax.Array]:
             state, logits = self.decoder(length).go_on(variables, state, tokens)
-            return state, self._draw(logits, keys, number)
+            return state, self._draw(logits, source, number)
 
         return jax.jit(go_on, static_argnames="length", donate_argnames="state")
 
-    def _draw(self, logits: jax.Array, keys: jax.Array, number: jax.Array) -> jax.Array:
-        """The token of each row, by a key of its own and its number in the row."""
-        keys = jax.vmap(jax.random.fold_in, (0, None))(keys, number)
-        tokens = self.sampler(logits, keys)
+    def _draw(
+        self, logits: jax.Array, source: tuple[jax.Array, jax.Array], number: jax.Array
+    ) -> jax.Array:
+        """The token of each row, by the row's sample and the token's number in it."""
+        tokens = self.sampler(logits, token_keys(*source, number))
         # Every process reads all of them.
         return jax.lax.with_sharding_constraint(tokens, PartitionSpec())
 
 
-def sample_keys(seed: int, count: int) -> jax.Array:
-    """A random key for each of `count` samples; that of one never depends on others."""
-    key = jax.random.key(seed)
-    return jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(count))
+def token_keys(seed: Any, samples: Any, number: Any) -> jax.Array:
+    """The random key of a token of each row, `[batch]`.
+
+    Args:
+      seed: An integer, [].
+      samples: `[batch]`, each row's number.
+      number: The token's number in its row, [].
+    """
+    key = jax.random.fold_in(jax.random.key(seed), number)
+    return jax.vmap(jax.random.fold_in, (None, 0))(key, samples)
 
 
 def window_start(length: int, context: int) -> int:

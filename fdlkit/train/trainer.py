@@ -241,9 +241,7 @@ class Trainer:
         """
         key = None if mesh is None else without_devices(mesh)
         if key not in self._traced:
-            around = (
-                contextlib.nullcontext() if key is None else using(key, self.rules)
-            )
+            around = contextlib.nullcontext() if key is None else using(key, self.rules)
             with around:
                 self._traced[key] = trace_shapes(
                     as_model(self.model),
@@ -397,6 +395,7 @@ class Trainer:
             metrics=self.metrics,
             inputs=self.inputs,
             data=self.eval_data,
+            train_data=self.train_data,
             seed=self.seed,
             has_ema=self.ema is not None,
         )

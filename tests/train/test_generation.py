@@ -20,7 +20,7 @@ from fdlkit.train.generation import (
     PlainDecoder,
     padded,
     rules_for,
-    sample_keys,
+    token_keys,
     window_start,
 )
 from fdlkit.train.language import POSITIONS, SEGMENT_IDS, TOKENS
@@ -196,9 +196,12 @@ def test_lengths_are_padded_to_few():
     assert all(padded(n, most=100) >= n for n in range(1, 101))
 
 
-def test_a_sample_has_its_key_by_its_number():
-    few, many = sample_keys(3, 2), sample_keys(3, 5)
-    assert (jax.random.key_data(few) == jax.random.key_data(many[:2])).all()
+def test_each_token_of_each_sample_has_a_key_of_its_own():
+    keys = [token_keys(3, np.arange(5), number) for number in range(4)]
+    data = np.concatenate([jax.random.key_data(key) for key in keys])
+    assert len(np.unique(data, axis=0)) == 20
+    few = jax.random.key_data(token_keys(3, np.arange(2), 1))
+    np.testing.assert_array_equal(few, data[5:7])
 
 
 class Averaging(nn.Module):
