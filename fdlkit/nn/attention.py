@@ -149,9 +149,7 @@ class SelfAttention(nn.Module):
         query = nn.with_logical_constraint(query, HEADS)
         key = nn.with_logical_constraint(key, KV_HEADS)
         value = nn.with_logical_constraint(value, KV_HEADS)
-        gathered = causal_attention(
-            query, key, value, segment_ids=segment_ids, logit_cap=self.logit_cap
-        )
+        gathered = self.gather(query, key, value, segment_ids=segment_ids)
         gathered = nn.with_logical_constraint(gathered, HEADS)
         gathered = checkpoint_name(gathered, "context")
         y = Einsum(
@@ -167,6 +165,29 @@ class SelfAttention(nn.Module):
         )(gathered)
         return checkpoint_name(y, "out_proj")
 
+    def gather(
+        self,
+        query: jax.Array,
+        key: jax.Array,
+        value: jax.Array,
+        *,
+        segment_ids: jax.Array | None = None,
+        mask: jax.Array | None = None,
+    ) -> jax.Array:
+        """Returns what each query gathers; arguments are `causal_attention`'s.
+
+        It is a method so that keys and values of earlier calls can be put in: see
+        `fdlkit.nn.cache`.
+        """
+        return causal_attention(
+            query,
+            key,
+            value,
+            segment_ids=segment_ids,
+            mask=mask,
+            logit_cap=self.logit_cap,
+        )
+
 
 def causal_attention(
     query: jax.Array,
@@ -175,15 +196,18 @@ def causal_attention(
     *,
     segment_ids: jax.Array | None = None,
     logit_cap: float | None = None,
+    mask: jax.Array | None = None,
 ) -> jax.Array:
     """Returns softmax(query · key / sqrt(head_dim)) · value over what may be seen.
 
     Args:
       query: `[batch, time, heads, head_dim]`.
-      key: `[batch, time, kv_heads, head_dim]`; `kv_heads` divides `heads`.
+      key: `[batch, source, kv_heads, head_dim]`; `kv_heads` divides `heads`.
       value: As `key`.
       segment_ids: Integers, `[batch, time]`; None: a row is one segment.
       logit_cap: See `SelfAttention`.
+      mask: Which keys each query may see, `[batch or 1, time, source]` bool; None:
+        those up to its own, `source` being `time`.
 
     Returns:
       `[batch, time, heads, head_dim]`, in the query's dtype.
@@ -205,7 +229,8 @@ def causal_attention(
     )
     if logit_cap is not None:
         scores = logit_cap * jnp.tanh(scores / logit_cap)
-    mask = jnp.tril(jnp.ones((time, time), bool))[None]
+    if mask is None:
+        mask = jnp.tril(jnp.ones((time, time), bool))[None]
     if segment_ids is not None:
         mask &= segment_ids[:, :, None] == segment_ids[:, None, :]
     # A finite floor: a row of `-inf` would make the gradient NaN.

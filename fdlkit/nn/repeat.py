@@ -97,7 +97,7 @@ class Repeat(nn.Module):
 
         loop = nn.scan(
             step,
-            variable_axes={"params": 0, "intermediates": 0},
+            variable_axes={"params": 0, "intermediates": 0, "cache": 0},
             split_rngs={"params": True, "dropout": True},
             in_axes=nn.broadcast,
             length=self.n,

@@ -395,6 +395,7 @@ class Trainer:
             metrics=self.metrics,
             inputs=self.inputs,
             data=self.eval_data,
+            train_data=self.train_data,
             seed=self.seed,
             has_ema=self.ema is not None,
         )

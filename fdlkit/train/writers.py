@@ -8,7 +8,7 @@ import math
 import queue
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from etils import epath
 
@@ -29,6 +29,34 @@ class Sink(Protocol):
 
     def close(self) -> None:
         """Ends; nothing is written after this."""
+
+
+@dataclasses.dataclass(frozen=True)
+class SampleText:
+    """A text that a model wrote.
+
+    Attributes:
+      prompt: What it goes on from.
+      text: What follows the prompt.
+      finish: Why there is no more: `end`, the model ended it, or `length`.
+    """
+
+    prompt: str
+    text: str
+    finish: str
+
+    def shown(self) -> str:
+        """The text on a line, its end left out where it is long."""
+        whole = repr(self.prompt + self.text)
+        return whole if len(whole) <= 100 else f"{whole[:99]}…"
+
+
+@runtime_checkable
+class TextSink(Protocol):
+    """What a sink has besides if it also keeps texts."""
+
+    def write_texts(self, step: int, name: str, texts: Sequence[SampleText]) -> None:
+        """Keeps what the model wrote for the evaluator of a name, after a step."""
 
 
 class Writer(Protocol):
@@ -66,13 +94,7 @@ class JsonLines(Writer):
     def open(self, workdir: epath.Path, step: int) -> Sink:
         """Cuts the file back to `step`, in one move, and appends to it."""
         path = workdir / self.name
-        if path.exists():
-            lines = _lines(path)
-            kept = [line for line in lines if _is_kept(line, step)]
-            if kept != lines:
-                beside = workdir / f".{self.name}.cut"
-                beside.write_text("".join(kept))
-                beside.replace(path)
+        cut_back(path, step)
         return _JsonLinesSink(path)
 
     def has(self, workdir: epath.Path, step: int, prefix: str) -> bool:
@@ -94,6 +116,18 @@ class JsonLines(Writer):
         lines = [line for line in _lines(path) if name in line] if path.exists() else []
         values = [json.loads(line) for line in lines if _is_kept(line, step)]
         return [(v["step"], float(v[name])) for v in values if name in v]
+
+
+def cut_back(path: epath.Path, step: int) -> None:
+    """Leaves out of a file of JSON lines, if there is one, those of later steps."""
+    if not path.exists():
+        return
+    lines = _lines(path)
+    kept = [line for line in lines if _is_kept(line, step)]
+    if kept != lines:
+        beside = path.parent / f".{path.name}.cut"
+        beside.write_text("".join(kept))
+        beside.replace(path)
 
 
 def _lines(path: epath.Path) -> list[str]:
@@ -184,6 +218,13 @@ class _TensorBoardSink:
             elif math.isfinite(value):  # the writer warns of every other one
                 self._events.add_scalar(name, value, step)
 
+    def write_texts(self, step: int, name: str, texts: Sequence[SampleText]) -> None:
+        for number, sample in enumerate(texts):
+            # Indented, it is shown as it is, and not as Markdown.
+            lines = (sample.prompt + sample.text).splitlines()
+            shown = "".join(f"    {line}\n" for line in lines)
+            self._events.add_text(f"{name}/{number}", shown, step)
+
     def flush(self) -> None:
         self._events.flush()
 
@@ -243,6 +284,10 @@ class WriterThread:
         """Hands numbers over; returns at once."""
         self._queue.put((step, values))
 
+    def write_texts(self, step: int, name: str, texts: Sequence[SampleText]) -> None:
+        """Hands texts over, to the sinks that keep some; returns at once."""
+        self._queue.put((step, name, texts))
+
     def flush(self) -> None:
         """Returns when all that was handed over is kept."""
         done = threading.Event()
@@ -264,9 +309,13 @@ class WriterThread:
                 if isinstance(item, threading.Event):
                     for sink in self._sinks:
                         sink.flush()
-                else:
+                elif len(item) == 2:
                     for sink in self._sinks:
                         sink.write(*item)
+                else:
+                    for sink in self._sinks:
+                        if isinstance(sink, TextSink):
+                            sink.write_texts(*item)
             except BaseException as error:  # noqa: BLE001 - raised in the loop's thread
                 self._error = self._error or error
             if isinstance(item, threading.Event):

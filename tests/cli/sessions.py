@@ -665,6 +665,17 @@ SESSIONS: dict[str, list[str]] = {
         "codegen trouble.py:circle --out=x.py --style=build",
         "codegen trouble.py:elsewhere --out=x.py --style=build",
     ],
+    "cli/sample": [
+        "sample",
+        "sample runs",
+        "sample runs --prompt=x",
+        "sample lm.py:T --prompt=x",
+        "sample runs --prompt=x --max_tokens=0",
+        "sample runs --prompt=- --prompt=-",
+        "sample runs --prompt=x --temperature=warm",
+        "sample runs --prompt=x --top_k=-1",
+        "sample runs --promt=x",
+    ],
     "targets/plain_calls": [
         f"show calls/{name}.py:build"
         for name in (
