@@ -10,8 +10,15 @@ import pytest
 import fdlkit
 from tests.experiments import facts
 
+# A twin costs half a minute, most of it compilation: one sharded, one pipelined.
+QUICK = ("lm_cloud.py:tiny_spmd", "gpt3.py:tiny_pipeline")
+TWINS = [
+    pytest.param(target, marks=() if target in QUICK else pytest.mark.slow)
+    for target in facts.TINY
+]
 
-@pytest.mark.parametrize("target", facts.TINY)
+
+@pytest.mark.parametrize("target", TWINS)
 def test_a_tiny_twin_is_sound_and_learns_the_language(target: str, tmp_path):
     cfg = fdlkit.load(f"experiments/{target}")
     assert [str(finding) for finding in fdlkit.check(cfg)] == []
