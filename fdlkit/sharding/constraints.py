@@ -6,8 +6,11 @@ or `jax.sharding.use_abstract_mesh`, and the rules of `nn.logical_axis_rules`.
 
 from __future__ import annotations
 
+import math
+
 import flax.linen as nn
 import jax
+from jax.sharding import PartitionSpec
 
 from fdlkit.sharding.layout import split_of
 
@@ -20,3 +23,29 @@ def splits(axis: str) -> bool:
     spec = nn.logical_to_mesh_axes((axis,))
     mesh = jax.sharding.get_abstract_mesh()
     return not mesh.empty and spec is not None and split_of(spec[0], mesh) > 1
+
+
+def splitting(axis: str) -> tuple[str, ...] | None:
+    """The mesh axes that divide a logical axis here and now; None: it is whole."""
+    if not splits(axis):
+        return None
+    entry = nn.logical_to_mesh_axes((axis,))[0]
+    names = (entry,) if isinstance(entry, str) else entry
+    mesh = jax.sharding.get_abstract_mesh()
+    return tuple(name for name in names if mesh.shape[name] > 1)
+
+
+def parts(axis: str) -> int:
+    """Among how many devices a logical axis is divided here and now; 1: it is whole."""
+    mesh = jax.sharding.get_abstract_mesh()
+    return math.prod(mesh.shape[name] for name in splitting(axis) or ())
+
+
+def constrain_dim(x: jax.Array, dim: int, axis: str) -> jax.Array:
+    """The array with one dim divided as its logical axis is, the others as they are."""
+    names = splitting(axis)
+    if names is None:
+        return x
+    spec = [PartitionSpec.UNCONSTRAINED] * x.ndim
+    spec[dim] = names
+    return jax.lax.with_sharding_constraint(x, PartitionSpec(*spec))
