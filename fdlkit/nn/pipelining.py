@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -11,11 +12,9 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
-from fdlkit.sharding.constraints import constrain_dim, parts, splitting
+from fdlkit.nn.walk import submodules
+from fdlkit.sharding.constraints import constrain_dims, parts, splitting
 from fdlkit.sharding.layout import divisors
-
-# One layer: `(parameters, dropout key or None, x, inputs) -> x`.
-Layer = Callable[[Any, Any, jax.Array, Mapping[str, Any]], jax.Array]
 
 
 class PipeliningError(ValueError):
@@ -106,29 +105,37 @@ class Pipelining:
         """The share of iterations in which a stage has none."""
         return (self.num_stages - 1) / self.num_iterations
 
-    def refuse_layers(self, n: int) -> None:
-        """Refuses layers that do not fill the stages.
+    def refuse_stack(self, stack: Any) -> None:
+        """Refuses a `Repeat` that cannot be computed so.
 
         Raises:
-          ValueError: `n` is not a multiple of the stages times the repeats.
+          ValueError: Its layers are not a multiple of the stages times the repeats, or
+            hold a stack that is a pipeline too.
         """
         groups = self.num_stages * self.num_repeats
-        if n % groups:
-            below = n - n % groups
+        if stack.n % groups:
+            below = stack.n - stack.n % groups
             sizes = " or ".join(str(size) for size in (below, below + groups) if size)
             repeats = f" * num_repeats={self.num_repeats}" * (self.num_repeats > 1)
             raise ValueError(
-                f"n={n} layers do not fill the stages of the pipeline: it is not a "
-                f"multiple of num_stages={self.num_stages}{repeats}; n={sizes} would be"
+                f"n={stack.n} layers do not fill the stages of the pipeline: it is not "
+                f"a multiple of num_stages={self.num_stages}{repeats}; n={sizes} would "
+                "be"
             )
+        for path, inner in submodules(stack.block, "block"):
+            if isinstance(getattr(inner, "pipeline", None), Pipelining):
+                raise ValueError(
+                    f"pipeline is given, and {path} has one too: one of them alone can "
+                    "be computed in stages; set the other to None"
+                )
 
     def faults(
-        self, batch: int, *, devices: int, row_devices: int
+        self, batches: Mapping[str, int], *, devices: int, row_devices: int
     ) -> Iterator[PipeliningFault]:
         """What does not fit.
 
         Args:
-          batch: The rows of a global batch.
+          batches: The rows of each kind of global batch, by what it is called.
           devices: Over how many devices the stack's layers are cut.
           row_devices: Over how many the rows of a batch are.
         """
@@ -136,68 +143,73 @@ class Pipelining:
             yield PipeliningFault(
                 "num_stages",
                 f"num_stages={self.num_stages} on a mesh that cuts the layers over "
-                f"{devices} devices: a stage is on a device of its own, or all are on "
-                "each",
+                f"{devices} devices: each of them has one stage, or one of them all",
                 f"num_stages={devices}, or stage={self.num_stages} in the mesh",
                 (devices,),
             )
         wanted = self.num_microbatches * row_devices
-        if batch % wanted:
-            some = divisors(batch // row_devices) if batch % row_devices == 0 else []
-            least = self.num_stages if self.num_repeats > 1 else 1
-            fitting = [n for n in some if n >= least]
-            near = sorted(fitting, key=lambda n: abs(n - self.num_microbatches))[:2]
-            below = batch - batch % wanted
-            sizes = [str(n) for n in (below, below + wanted) if n]
-            ways = [f"num_microbatches={n}" for n in near]
-            yield PipeliningFault(
-                "num_microbatches",
-                f"a batch of {batch} rows in num_microbatches={self.num_microbatches} "
-                f"microbatches, each over {row_devices} "
-                f"device{'s' * (row_devices > 1)}: {batch} is not a multiple of "
-                f"{self.num_microbatches} * {row_devices}",
-                " or ".join([*ways, *(f"batch_size={size}" for size in sizes)]),
-                tuple(near),
-            )
+        for name, batch in batches.items():
+            if batch % wanted:
+                yield self._uneven(name, batch, batches, row_devices)
+
+    def _uneven(
+        self, name: str, batch: int, batches: Mapping[str, int], row_devices: int
+    ) -> PipeliningFault:
+        wanted = self.num_microbatches * row_devices
+        each, left = divmod(math.gcd(*batches.values()), row_devices)
+        least = self.num_stages if self.num_repeats > 1 else 1
+        numbers = [n for n in divisors(each) if n >= least] if not left else []
+        near = sorted(numbers, key=lambda n: abs(n - self.num_microbatches))[:2]
+        below = batch - batch % wanted
+        sizes = " or ".join(str(size) for size in (below, below + wanted) if size)
+        of = f"num_microbatches={self.num_microbatches}"
+        over = f" * {row_devices} devices" if row_devices > 1 else ""
+        return PipeliningFault(
+            "num_microbatches",
+            f"{name} of {batch} rows is not a multiple of {of}{over}",
+            " or ".join(
+                [*(f"num_microbatches={n}" for n in near), f"a batch of {sizes}"]
+            ),
+            tuple(near),
+        )
 
     def run(
         self,
-        layer: Layer,
-        params: Any,
+        stack: Any,
+        layer: Callable[..., jax.Array],
+        policy: Callable[..., bool] | None,
         x: jax.Array,
+        variables: Any,
         inputs: Mapping[str, Any],
-        *,
-        keys: jax.Array | None,
-        axis_name: str,
-        scan: bool,
     ) -> jax.Array:
-        """Returns what the last layer makes of `x`.
+        """Returns what the last layer of a stack makes of `x`.
 
         Args:
-          layer: `(parameters, dropout key or None, x, inputs) -> x` of one layer; it
-            gets another key for each microbatch.
-          params: The stacked parameters, `[layers, ...]` each.
-          x: `[batch, time, embed]`, or other dims after the first.
+          stack: The bound `Repeat`.
+          layer: `(block, x, variables, inputs) -> x`, of one layer.
+          policy: What the backward pass keeps of a layer; None: everything.
+          x: `[batch, time, embed]`, or other dims behind the first.
+          variables: What `layer` wants besides: those of shared modules.
           inputs: What every layer gets by name. Arrays of `[batch, ...]` go with their
             microbatch, anything else (`[1, time]`, None) to all.
-          keys: A dropout key for each layer, `[layers]`; None: no dropout.
-          axis_name: The logical name of the layers' axis.
-          scan: Compile one layer and one iteration and loop over them; else lay all
-            of them out.
 
         Raises:
           PipeliningError: See `faults`.
         """
-        batch, num_stages = x.shape[0], self.num_stages
-        row_devices = parts("batch")
+        batch, axis_name = x.shape[0], stack.axis_name
         for fault in self.faults(
-            batch, devices=parts(axis_name), row_devices=row_devices
+            {"a batch": batch}, devices=parts(axis_name), row_devices=parts("batch")
         ):
-            raise PipeliningError(f"{fault.text}; {fault.fix}")
+            raise PipeliningError(f"{fault.text}; would work: {fault.fix}")
+        one_layer = _unbound(stack, layer, policy)
+        length = stack.n // (self.num_stages * self.num_repeats)
+        keys = None
+        if stack.has_rng("dropout"):
+            keys = self._by_stage(jax.random.split(stack.make_rng("dropout"), stack.n))
         weights = jax.tree.map(
-            lambda array: constrain_dim(self._by_stage(array), 2, axis_name), params
+            lambda array: constrain_dims(self._by_stage(array), {2: axis_name}),
+            stack.block.variables.get("params", {}),
         )
-        stage_keys = None if keys is None else self._by_stage(keys)
         leaves, structure = jax.tree.flatten(dict(inputs))
         goes_along = [jnp.ndim(a) > 0 and jnp.shape(a)[0] == batch for a in leaves]
         given = [
@@ -214,16 +226,18 @@ class Pipelining:
             def one(x: jax.Array, of_layer: Any) -> tuple[jax.Array, None]:
                 params, key = of_layer
                 key = None if key is None else jax.random.fold_in(key, microbatch)
-                return layer(params, key, x, inputs), None
+                return one_layer(params, key, x, variables, inputs), None
 
-            return jax.lax.scan(one, x, (weights, keys), unroll=not scan)[0]
+            return jax.lax.scan(
+                one, x, (weights, keys), length=length, unroll=not stack.scan
+            )[0]
 
-        all_stages = jax.vmap(
+        all_stages: Any = jax.vmap(
             compute,
             in_axes=(1, 1, 0, 0, *(0 if goes else None for goes in goes_along)),
             spmd_axis_name=splitting(axis_name),
         )
-        stage = jnp.arange(num_stages)
+        stage = jnp.arange(self.num_stages)
         is_first = (stage == 0).reshape(-1, *[1] * x.ndim)
 
         def iteration(carry: Any, now: jax.Array) -> tuple[Any, None]:
@@ -241,15 +255,15 @@ class Pipelining:
             # gone, computes on others' rows, and nothing is ever made of that.
             microbatch = (now - stage) % self.num_microbatches
             along = [
-                self._stages(jnp.take(rows, microbatch, axis=0), axis_name)
+                constrain_dims(rows[microbatch], {0: axis_name, 1: "batch"})
                 if goes
                 else rows
                 for rows, goes in zip(given, goes_along, strict=True)
             ]
-            layers = self._in_turn(now, (weights, stage_keys))
+            layers = self._in_turn(now, (weights, keys))
             x = self._stages(all_stages(*layers, x, microbatch, *along), axis_name)
             x = self._stages(jnp.concatenate([x[-1:], x[:-1]]), axis_name)
-            turn = now - (num_stages - 1)  # of the last stage
+            turn = now - (self.num_stages - 1)  # of the last stage
             slot = turn % self.num_microbatches
             kept = jnp.where(turn >= 0, x, _at(waiting, slot))
             waiting = jax.lax.dynamic_update_index_in_dim(waiting, kept, slot, axis=1)
@@ -257,7 +271,7 @@ class Pipelining:
 
         rows = self._microbatches(x)
         waiting = nn.with_logical_constraint(
-            jnp.broadcast_to(rows, (num_stages, *rows.shape)),
+            jnp.broadcast_to(rows, (self.num_stages, *rows.shape)),
             (axis_name, None, *activation_axes(x.ndim)),
         )
         # What stages begin on are real rows: of zeros, a gradient need not be finite.
@@ -265,7 +279,7 @@ class Pipelining:
         # By this name `count_flops` knows what share of the loop is of use.
         with jax.named_scope(bubble_scope(self.num_turns, self.num_iterations)):
             (_, waiting), _ = jax.lax.scan(
-                iteration, carry, jnp.arange(self.num_iterations), unroll=not scan
+                iteration, carry, jnp.arange(self.num_iterations), unroll=not stack.scan
             )
         # Only the first stage has the results; a sum brings them to all.
         rows = jnp.sum(jnp.where(is_first[:, None], waiting, 0), axis=0)
@@ -316,6 +330,30 @@ def activation_axes(rank: int) -> tuple[str | None, ...]:
     if rank == 3:
         return ("batch", "time", "embed")
     return ("batch", *[None] * (rank - 1))
+
+
+def _unbound(
+    stack: Any,
+    layer: Callable[..., jax.Array],
+    policy: Callable[..., bool] | None,
+) -> Callable[..., jax.Array]:
+    """`(parameters, dropout key or None, x, variables, inputs) -> x` of one layer.
+
+    It is apart from the stack that holds it: Flax's own loops compute one layer after
+    another, and here some are computed at a time.
+    """
+    apply = nn.apply(layer, stack.block.copy(parent=None, name=None))
+
+    def one_layer(
+        params: Any, key: jax.Array | None, x: jax.Array, variables: Any, inputs: Any
+    ) -> jax.Array:
+        rngs = {} if key is None else {"dropout": key}
+        return apply({"params": params}, x, variables, inputs, rngs=rngs)
+
+    if policy is None:
+        return one_layer
+    # Inside a loop XLA cannot merge the second computation with the first.
+    return jax.checkpoint(one_layer, policy=policy, prevent_cse=not stack.scan)
 
 
 def _at(waiting: jax.Array, slot: jax.Array) -> jax.Array:

@@ -63,7 +63,7 @@ class Repeat(nn.Module):
             raise ValueError(f"n={self.n} layers: there must be one at least")
         remat_policy(self.remat)
         if self.pipeline is not None:
-            self.pipeline.refuse_layers(self.n)
+            self.pipeline.refuse_stack(self)
         for path, inner in submodules(self.block, "block"):
             if isinstance(inner, Repeat) and inner.axis_name == self.axis_name:
                 raise ValueError(
@@ -98,33 +98,7 @@ class Repeat(nn.Module):
 
         policy = remat_policy(self.remat)
         if self.pipeline is not None and not self.is_initializing():
-            # Of one layer, without what binds it to this module: stages are computed
-            # side by side, and Flax's own loop computes layers one after another.
-            block = self.block.copy(parent=None, name=None)
-
-            def one_layer(
-                params: Any, key: jax.Array | None, x: jax.Array, inputs: dict[str, Any]
-            ) -> jax.Array:
-                rngs = {} if key is None else {"dropout": key}
-                apply = nn.apply(layer, block)
-                return apply({"params": params}, x, variables, inputs, rngs=rngs)
-
-            if policy is not None:
-                one_layer = jax.checkpoint(
-                    one_layer, policy=policy, prevent_cse=not self.scan
-                )
-            keys = None
-            if self.has_rng("dropout"):
-                keys = jax.random.split(self.make_rng("dropout"), self.n)
-            return self.pipeline.run(
-                one_layer,
-                self.block.variables.get("params", {}),
-                x,
-                inputs,
-                keys=keys,
-                axis_name=self.axis_name,
-                scan=self.scan,
-            )
+            return self.pipeline.run(self, layer, policy, x, variables, inputs)
         if policy is not None:
             # Inside a loop XLA cannot merge the second computation with the first.
             layer = nn.remat(layer, policy=policy, prevent_cse=not self.scan)

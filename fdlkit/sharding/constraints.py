@@ -7,6 +7,7 @@ or `jax.sharding.use_abstract_mesh`, and the rules of `nn.logical_axis_rules`.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import flax.linen as nn
 import jax
@@ -41,11 +42,17 @@ def parts(axis: str) -> int:
     return math.prod(mesh.shape[name] for name in splitting(axis) or ())
 
 
-def constrain_dim(x: jax.Array, dim: int, axis: str) -> jax.Array:
-    """The array with one dim divided as its logical axis is, the others as they are."""
-    names = splitting(axis)
-    if names is None:
+def constrain_dims(x: jax.Array, axes: Mapping[int, str]) -> jax.Array:
+    """The array with some dims divided as their logical axes are, the others as it is.
+
+    Args:
+      x: The array.
+      axes: Logical axes by dim.
+    """
+    cut = {dim: splitting(axis) for dim, axis in axes.items()}
+    if not any(cut.values()):
         return x
     spec = [PartitionSpec.UNCONSTRAINED] * x.ndim
-    spec[dim] = names
+    for dim, names in cut.items():
+        spec[dim] = names
     return jax.lax.with_sharding_constraint(x, PartitionSpec(*spec))
