@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from fdlkit.check import module_paths
 from fdlkit.check.aot.compiling import Compiled, NotCompiled
-from fdlkit.check.aot.refusal import Buffer, OutOfMemory, out_of_memory
+from fdlkit.check.aot.refusal import Buffer, too_large
 from fdlkit.check.sizes import size_of
 from fdlkit.graph.paths import Path
 
@@ -28,7 +28,7 @@ def find(subject: Subject) -> Iterator[Finding]:
         yield _shares(subject, machine)
     if not isinstance(result, NotCompiled):
         return
-    memory = out_of_memory(result.text)
+    memory = too_large(result.text)
     if result.failed == "mesh":
         yield subject.finding(
             "CO002",
@@ -39,7 +39,7 @@ def find(subject: Subject) -> Iterator[Finding]:
             "divisors",
         )
     elif memory is not None:
-        yield _too_large(subject, machine, memory)
+        yield _too_large(subject, machine, memory, result.buffers)
     else:
         first, *more = result.text.strip().splitlines() or [""]
         told = f"the compiler of {machine.text} refuses the step: {first}"
@@ -65,28 +65,31 @@ def _shares(subject: Subject, machine: Topology) -> Finding:
     )
 
 
-def _too_large(subject: Subject, machine: Topology, memory: OutOfMemory) -> Finding:
-    buffers = sorted(memory.buffers, key=lambda one: -one.bytes)[:_MOST_BUFFERS]
-    place = next((_place(subject, one) for one in buffers if one.name), ("model",))
+def _too_large(
+    subject: Subject,
+    machine: Topology,
+    memory: tuple[int, int],
+    buffers: Sequence[Buffer],
+) -> Finding:
+    needed, available = memory
+    shown = buffers[:_MOST_BUFFERS]
+    head = (
+        f"the step needs {size_of(needed)} of a chip of {machine.text}, which gives it "
+        f"{size_of(available)}"
+    )
     return subject.finding(
         "CO001",
-        place,
+        next((_place(subject, one) for one in shown), ("model",)),
         "\n".join(
             [
-                f"the step needs {size_of(memory.used)} of a chip of {machine.text}, "
-                f"which gives it {size_of(memory.available)}; the largest buffers:",
-                *map(_told, buffers),
+                f"{head}; the largest buffers:" if shown else head,
+                *(f"{size_of(b.bytes):>9}  {b.shape}  {b.name}" for b in shown),
             ]
         ),
         fix="keep less (Repeat.remat='full'), or give a chip less: fewer rows, or more "
         "chips over it",
-        numbers={"bytes": memory.used, "available": memory.available},
+        numbers={"bytes": needed, "available": available},
     )
-
-
-def _told(one: Buffer) -> str:
-    where = f" ({one.source})" if one.source else ""
-    return f"{size_of(one.bytes)}  {one.shape}  {one.name or one.kind}{where}"
 
 
 def _place(subject: Subject, buffer: Buffer) -> Path:

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from fdlkit.nn.walk import submodules
-from fdlkit.sharding.constraints import constrain_dims, parts, splitting
+from fdlkit.sharding.constraints import constrain_dims, number_of_parts, splitting
 from fdlkit.sharding.layout import divisors
 
 
@@ -198,7 +198,9 @@ class Pipelining:
         """
         batch, axis_name = x.shape[0], stack.axis_name
         for fault in self.faults(
-            {"a batch": batch}, devices=parts(axis_name), row_devices=parts("batch")
+            {"a batch": batch},
+            devices=number_of_parts(axis_name),
+            row_devices=number_of_parts("batch"),
         ):
             raise PipeliningError(f"{fault.text}; would work: {fault.fix}")
         one_layer = _unbound(stack, layer, policy)

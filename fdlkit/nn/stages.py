@@ -77,7 +77,7 @@ def _without(
 ) -> Iterator[StageFault]:
     """Stages of a mesh over which nothing but the storage of layers is cut."""
     size = mesh.shape.get(STAGE, 1)
-    users = {logical for logical, entry in rules if STAGE in _names(entry)}
+    users = {logical for logical, entry in rules if STAGE in _axes_in(entry)}
     stored = [(path, stack) for path, stack in stacks if stack.axis_name in users]
     if size == 1 or not stored or users - {stack.axis_name for _, stack in stored}:
         return
@@ -96,5 +96,5 @@ def _parts(axis: str, rules: AxisRules, mesh: Any) -> int:
     return split_of((*mesh_spec((axis,), rules), None)[0], mesh)
 
 
-def _names(entry: str | tuple[str, ...] | None) -> tuple[str, ...]:
+def _axes_in(entry: str | tuple[str, ...] | None) -> tuple[str, ...]:
     return (entry,) if isinstance(entry, str) else tuple(entry or ())

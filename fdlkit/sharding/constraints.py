@@ -36,7 +36,7 @@ def splitting(axis: str) -> tuple[str, ...] | None:
     return tuple(name for name in names if mesh.shape[name] > 1)
 
 
-def parts(axis: str) -> int:
+def number_of_parts(axis: str) -> int:
     """Among how many devices a logical axis is divided here and now; 1: it is whole."""
     mesh = jax.sharding.get_abstract_mesh()
     return math.prod(mesh.shape[name] for name in splitting(axis) or ())

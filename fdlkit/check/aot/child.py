@@ -19,8 +19,11 @@ import jax
 from jax.experimental import mesh_utils, topologies
 
 from fdlkit.check.aot.collectives import collectives
+from fdlkit.check.aot.refusal import largest_buffers
 from fdlkit.errors import UserError
 from fdlkit.sharding.mesh import Mesh, MeshAxes
+
+DUMP = "dump"  # where XLA is told to write down what it has made
 
 
 def main(folder: Path) -> None:
@@ -28,6 +31,8 @@ def main(folder: Path) -> None:
     request = json.loads((folder / "request.json").read_text())
     program = (folder / "program").read_bytes()
     result = compiled(program, request)
+    if result.get("failed") == "compile":
+        result["buffers"] = buffers(folder / DUMP)
     (folder / "result.json").write_text(json.dumps(result))
 
 
@@ -81,6 +86,23 @@ def compiled(program: bytes, request: Mapping[str, Any]) -> dict[str, Any]:
         "splits": not fits_whole(request, devices),
         "collectives": [dataclasses.asdict(one) for one in collectives(made.as_text())],
     }
+
+
+def buffers(dump: Path) -> list[dict[str, Any]]:
+    """The largest buffers of the program that was refused, from what XLA has dumped.
+
+    None where it was refused before it had any.
+    """
+    assigned = sorted(dump.glob("*.after_optimizations-buffer-assignment.txt"))
+    modules = sorted(dump.glob("*.after_optimizations.txt"))
+    if not assigned or not modules:
+        return []
+    largest = max(assigned, key=lambda path: path.stat().st_size)
+    module = largest.name.replace("-buffer-assignment", "")
+    text = next((m for m in modules if m.name == module), modules[0]).read_text()
+    return [
+        dataclasses.asdict(one) for one in largest_buffers(largest.read_text(), text)
+    ]
 
 
 def fits_whole(request: Mapping[str, Any], devices: list[Any]) -> bool:

@@ -18,6 +18,7 @@ from typing import Any
 
 from fdlkit import user_cache, whole_file
 from fdlkit.check.aot.collectives import Collective
+from fdlkit.check.aot.refusal import Buffer
 from fdlkit.check.topology import CORES_TO_A_CHIP, Topology
 from fdlkit.errors import UserError
 
@@ -73,10 +74,12 @@ class NotCompiled:
       failed: `lower`: it has no program for the chip; `mesh`: it cannot be laid on the
         slices; `compile`: XLA refused it; `process`: libtpu ended the process.
       text: What was said.
+      buffers: The largest, where it was refused for its size.
     """
 
     failed: str
     text: str
+    buffers: tuple[Buffer, ...] = ()
 
 
 def libtpu_version() -> str:
@@ -139,7 +142,7 @@ def compile_step(
         try:
             ended = subprocess.run(
                 [sys.executable, "-m", "fdlkit.check.aot.child", name],
-                env=environment(machine),
+                env=environment(machine, folder),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
@@ -176,15 +179,18 @@ def description(machine: Topology) -> dict[str, Any]:
     return made
 
 
-def environment(machine: Topology) -> dict[str, str]:
+def environment(machine: Topology, folder: Path) -> dict[str, str]:
     """The variables of the process that compiles.
 
-    It must not look for chips, nor ask the cloud what machine this is.
+    It must not look for chips, nor ask the cloud what machine this is. XLA writes down
+    what it makes of a program: its error tells of no buffer.
     """
+    dump = f"--xla_dump_to={folder / 'dump'} --xla_dump_hlo_as_text"
     cores = CORES_TO_A_CHIP[machine.kind]
     number = machine.devices // machine.slices * cores
     return dict(os.environ) | {
         "JAX_PLATFORMS": "cpu",
+        "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {dump}".strip(),
         "TPU_SKIP_MDS_QUERY": "1",
         "TPU_ACCELERATOR_TYPE": f"{machine.kind}-{number}",
         "TPU_WORKER_HOSTNAMES": "localhost",
@@ -216,7 +222,8 @@ def _kept_at(program: bytes, request: Mapping[str, Any], version: str) -> Path |
 
 def _read(result: Mapping[str, Any], machine: Topology) -> Compiled | NotCompiled:
     if "failed" in result:
-        return NotCompiled(**result)
+        held = tuple(Buffer(**one) for one in result.get("buffers", ()))
+        return NotCompiled(**{**result, "buffers": held})
     made = tuple(Collective(**one) for one in result["collectives"])
     return Compiled(**{**result, "collectives": made, "memory": machine.memory})
 
