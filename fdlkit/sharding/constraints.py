@@ -28,10 +28,10 @@ def splits(axis: str) -> bool:
 
 def splitting(axis: str) -> tuple[str, ...] | None:
     """The mesh axes that divide a logical axis here and now; None: it is whole."""
-    if not splits(axis):
+    spec = nn.logical_to_mesh_axes((axis,))
+    if spec is None or not splits(axis):
         return None
-    entry = nn.logical_to_mesh_axes((axis,))[0]
-    names = (entry,) if isinstance(entry, str) else entry
+    names = (spec[0],) if isinstance(spec[0], str) else spec[0]
     mesh = jax.sharding.get_abstract_mesh()
     return tuple(name for name in names if mesh.shape[name] > 1)
 
@@ -52,7 +52,6 @@ def constrain_dims(x: jax.Array, axes: Mapping[int, str]) -> jax.Array:
     cut = {dim: splitting(axis) for dim, axis in axes.items()}
     if not any(cut.values()):
         return x
-    spec = [PartitionSpec.UNCONSTRAINED] * x.ndim
-    for dim, names in cut.items():
-        spec[dim] = names
-    return jax.lax.with_sharding_constraint(x, PartitionSpec(*spec))
+    free = PartitionSpec.UNCONSTRAINED
+    spec = PartitionSpec(*(cut.get(dim, free) for dim in range(x.ndim)))
+    return jax.lax.with_sharding_constraint(x, spec)

@@ -45,7 +45,7 @@ def compiled(program: bytes, request: Mapping[str, Any]) -> dict[str, Any]:
         on them (`ici`, `dcn`).
     """
     began = time.monotonic()
-    devices = list(
+    devices: list[Any] = list(
         topologies.get_topology_desc(platform="tpu", **request["topology"]).devices
     )
     mesh = Mesh(ici=MeshAxes(**request["ici"]), dcn=MeshAxes(**request["dcn"]))
@@ -70,7 +70,7 @@ def compiled(program: bytes, request: Mapping[str, Any]) -> dict[str, Any]:
             made = step.compile()
         except jax.errors.JaxRuntimeError as error:
             return {"failed": "compile", "text": str(error)}
-    memory = made.memory_analysis()
+    memory: Any = made.memory_analysis()
     cost = made.cost_analysis() or {}
     return {
         "device_kind": devices[0].device_kind,
@@ -84,7 +84,7 @@ def compiled(program: bytes, request: Mapping[str, Any]) -> dict[str, Any]:
         "flops": float(cost.get("flops", 0)),
         "accessed": float(cost.get("bytes accessed", 0)),
         "splits": not fits_whole(request, devices),
-        "collectives": [dataclasses.asdict(one) for one in collectives(made.as_text())],
+        "collectives": [dataclasses.asdict(one) for one in collectives(made.as_text() or "")],
     }
 
 
