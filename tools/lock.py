@@ -2,8 +2,9 @@
 
 One file a Python minor, because the newest JAX differs between them. A lock holds
 what fdlkit needs to run and, by its extras, all that it and its tests use, for every
-platform (environment markers tell them apart). It holds no address to download from:
-where packages come from is for each machine's own settings to say.
+platform (environment markers tell them apart). The extra `tpu` is left out: it is JAX's
+own, which names the one libtpu that fits, and is 700 MB. A lock holds no address to
+download from: where packages come from is for each machine's own settings to say.
 
 Usage:
   python tools/lock.py             keeps pinned versions as far as pyproject.toml allows
@@ -20,8 +21,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 
 MINORS = ("3.11", "3.12", "3.13")
+NOT_LOCKED = ("tpu",)
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 HEADER = """\
@@ -68,13 +71,15 @@ def compile_lock(uv: str, minor: str, *, upgrade: bool) -> str:
         # every platform would hold for every later Python too.
         project = pathlib.Path(folder)
         metadata = (ROOT / "pyproject.toml").read_text()
+        extras = tomllib.loads(metadata)["project"]["optional-dependencies"]
         only = f"[tool.uv]\nenvironments = [\"python_version == '{minor}'\"]\n"
         (project / "pyproject.toml").write_text(f"{metadata}\n{only}")
         present = lock_path(minor)
         if present.exists() and not upgrade:
             shutil.copy(present, project / "lock.txt")
         command = [
-            *(uv, "pip", "compile", "pyproject.toml", "--quiet", "--all-extras"),
+            *(uv, "pip", "compile", "pyproject.toml", "--quiet"),
+            *(f"--extra={extra}" for extra in extras if extra not in NOT_LOCKED),
             *("--universal", f"--python-version={minor}", "--generate-hashes"),
             *("--no-header", "--no-emit-index-url", "--no-emit-find-links"),
             "--output-file=lock.txt",

@@ -15,6 +15,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from jax.sharding import PartitionSpec
+
 from fdlkit.check import spreading
 from fdlkit.check.spreading import Cut
 
@@ -61,6 +63,9 @@ _WRITTEN = frozenset(
         "while",
     }
 )
+
+
+_AS_IT_IS = PartitionSpec.UNCONSTRAINED
 
 
 @dataclasses.dataclass
@@ -149,7 +154,8 @@ class _Program:
         cuts = [self.values[i].cut for i in inputs]
         outputs = []
         for var in eqn.outvars:
-            cut = _constraint(eqn) if name == "sharding_constraint" else None
+            constrained = name == "sharding_constraint"
+            cut = _constraint(eqn, cuts[0]) if constrained else None
             if cut is None or len(cut) != len(var.aval.shape):
                 cut = spreading.result_cut(eqn, cuts, var.aval)
             outputs.append(self.new(var.aval, cut))
@@ -281,13 +287,21 @@ def _called(eqn: Any) -> Any:
     return None
 
 
-def _constraint(eqn: Any) -> Cut | None:
-    """The cut that a sharding constraint asks for."""
+def _constraint(eqn: Any, before: Cut) -> Cut | None:
+    """The cut that a sharding constraint asks for.
+
+    Args:
+      eqn: The constraint.
+      before: The cut of its operand, which dims keep that are not constrained.
+    """
     spec = getattr(eqn.params.get("sharding"), "spec", None)
     if spec is None:
         return None
     rank = len(eqn.outvars[0].aval.shape)
-    entries = [(e,) if isinstance(e, str) else tuple(e or ()) for e in spec]
+    entries = [
+        (e,) if isinstance(e, str) else tuple(kept if e is _AS_IT_IS else e or ())
+        for e, kept in zip(spec, before, strict=False)
+    ]
     return (*map(tuple, entries), *[()] * (rank - len(entries)))
 
 

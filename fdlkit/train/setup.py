@@ -18,6 +18,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from fdlkit.data.describe import check_same_tokenizer
 from fdlkit.data.pipeline import Pipeline
 from fdlkit.errors import UserError
+from fdlkit.nn.stages import stage_faults
 from fdlkit.sharding.layout import (
     AxisRules,
     check_divides,
@@ -30,7 +31,7 @@ from fdlkit.sharding.layout import (
 )
 from fdlkit.train.losses import Loss
 from fdlkit.train.metrics import Metric
-from fdlkit.train.models import Model, refuse_unlike_inputs
+from fdlkit.train.models import LinenModel, Model, refuse_unlike_inputs
 from fdlkit.train.state import TrainState
 from fdlkit.train.step import (
     Schedule,
@@ -192,9 +193,9 @@ def prepare(
     and no device is touched.
 
     Raises:
-      UserError: An array that the mesh does not divide, a key path that leads
-        nowhere, a model that cannot be traced on its data, train and evaluation
-        data with different tokenizers.
+      UserError: An array that the mesh does not divide, a pipeline that does not fit
+        mesh and batches, a key path that leads nowhere, a model that cannot be traced
+        on its data, train and evaluation data with different tokenizers.
     """
     check_rules(rules, mesh)
     if eval_data is not None:
@@ -203,6 +204,7 @@ def prepare(
     check_batch("train_data", train_data, batch_spec, mesh=mesh)
     if eval_data is not None:
         check_batch("eval_data", eval_data, batch_spec, mesh=mesh)
+    check_stages(model, train_data, eval_data, mesh=mesh, rules=rules)
 
     shapes = shapes_on(mesh)
     with using(mesh, rules):
@@ -308,6 +310,37 @@ def check_batch(
     """
     name = f"{what}.batch_size={pipeline.batch_size}:"
     check_divides(name, (pipeline.batch_size,), spec, mesh=mesh, axes=("batch",))
+
+
+def check_stages(
+    model: Model,
+    train_data: Pipeline,
+    eval_data: Pipeline | None,
+    *,
+    mesh: Any,
+    rules: AxisRules,
+) -> None:
+    """Refuses pipelines that do not fit, and stages of a mesh that no pipeline has.
+
+    Raises:
+      UserError: Naming the stack of layers and what would work.
+    """
+    if not isinstance(model, LinenModel):
+        return
+    batches = batches_of(train_data, eval_data)
+    for fault in stage_faults(model.module, mesh=mesh, rules=rules, batches=batches):
+        if fault.kind != "idle":
+            raise UserError(
+                f"{fault.path}: {fault.text}", f"what would work: {fault.fix}"
+            )
+
+
+def batches_of(train_data: Pipeline, eval_data: Pipeline | None) -> dict[str, int]:
+    """The rows of each kind of global batch, by what a person calls it."""
+    batches = {"a batch of train_data": train_data.batch_size}
+    if eval_data is not None:
+        batches["a batch of eval_data"] = eval_data.batch_size
+    return batches
 
 
 def _abstract(pipeline: Pipeline) -> ArraySpecs:
