@@ -260,9 +260,7 @@ class _Program:
                     made = self.values[out].cut
                     both = [(shape, value.cut), (shape, made)]
                     for cut in (spreading.merged(shape, both), made):
-                        size = spreading.bytes_of(
-                            shape, value.itemsize, cut, self.mesh
-                        )
+                        size = spreading.bytes_of(shape, value.itemsize, cut, self.mesh)
                         if size < value.bytes:
                             value.cut, value.bytes = cut, size
 
