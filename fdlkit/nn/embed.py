@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import flax.linen as nn
-import jax
 import jax.numpy as jnp
 from jax.typing import DTypeLike
+from jaxtyping import Array, Float, Integer
 
 from fdlkit.nn.einsum import contract
 from fdlkit.nn.init import normal_init, zeros_init
@@ -66,7 +66,9 @@ class Embed(nn.Module):
                 "bias", zeros_init(("vocab",)), (self.vocab_size,), self.param_dtype
             )
 
-    def __call__(self, tokens: jax.Array) -> jax.Array:
+    def __call__(
+        self, tokens: Integer[Array, "*b"]
+    ) -> Float[Array, "*b {self.features}"]:
         """Returns the tokens' vectors, if `scaled` times the root of their width.
 
         The factor lets one table serve both ends: short vectors for calm logits, and
@@ -87,7 +89,9 @@ class Embed(nn.Module):
         vectors = jnp.take(table, tokens, axis=0, mode="fill")
         return vectors * math.sqrt(self.features) if self.scaled else vectors
 
-    def attend(self, x: jax.Array) -> jax.Array:
+    def attend(
+        self, x: Float[Array, "batch time {self.features}"]
+    ) -> Float[Array, "batch time {self.vocab_size}"]:
         """Returns every token's logit, in float32.
 
         Args:

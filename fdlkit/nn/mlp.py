@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax.ad_checkpoint import checkpoint_name
 from jax.typing import DTypeLike
+from jaxtyping import Array, Float
 
 from fdlkit import suggest
 from fdlkit.nn.einsum import Einsum
@@ -58,7 +59,9 @@ class Mlp(nn.Module):
             )
 
     @nn.compact
-    def __call__(self, x: jax.Array) -> jax.Array:
+    def __call__(
+        self, x: Float[Array, "batch time embed"]
+    ) -> Float[Array, "batch time embed"]:
         """Returns the layer's output, `[batch, time, embed]` to the same shape."""
 
         def up(name: str) -> jax.Array:

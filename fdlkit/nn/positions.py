@@ -11,6 +11,7 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 from jax.typing import DTypeLike
+from jaxtyping import Array, Float, Integer
 
 from fdlkit.nn.init import normal_init
 
@@ -71,7 +72,9 @@ class LearnedPositions(nn.Module):
     embedding_init: Callable[..., Any] | None = None
 
     @nn.compact
-    def __call__(self, positions: jax.Array) -> jax.Array:
+    def __call__(
+        self, positions: Integer[Array, "batch time"]
+    ) -> Float[Array, "batch time {self.features}"]:
         """Returns the positions' vectors, `[batch, time]` to `[batch, time, embed]`.
 
         They are the table's, times the root of their width if `scaled`, as in `Embed`.
@@ -108,7 +111,9 @@ class SinusoidalPositions(nn.Module):
     longest: float = 10_000.0
     dtype: DTypeLike = jnp.float32
 
-    def __call__(self, positions: jax.Array) -> jax.Array:
+    def __call__(
+        self, positions: Integer[Array, "batch time"]
+    ) -> Float[Array, "batch time {self.features}"]:
         """Returns the positions' vectors, `[batch, time]` to `[batch, time, embed]`."""
         waves = self.features // 2
         slower = math.log(self.longest) / max(waves - 1, 1)
