@@ -38,6 +38,7 @@ from fdlkit.nn.block import Block
 from fdlkit.nn.embed import Embed
 from fdlkit.nn.mlp import Mlp
 from fdlkit.nn.norm import LayerNorm
+from fdlkit.nn.pipelining import Pipelining
 from fdlkit.nn.positions import SinusoidalPositions
 from fdlkit.nn.repeat import Repeat
 from fdlkit.nn.transformer import Transformer
@@ -264,6 +265,11 @@ def compute_in(model: fdl.Config[Transformer], dtype: Any) -> None:
 
 def pipeline(cfg: fdl.Config[Trainer], num_stages: int, microbatch: int) -> None:
     """A fiddler: the layers in stages, on `microbatch` rows of the batch at a time."""
+    cfg.model.layers.pipeline = fdl.Config(
+        Pipelining,
+        num_stages=num_stages,
+        num_microbatches=cfg.train_data.batch_size // microbatch,
+    )
 
 
 def quick(cfg: fdl.Config[Trainer], steps: int = 60) -> None:

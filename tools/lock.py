@@ -4,7 +4,8 @@ One file a Python minor, because the newest JAX differs between them. A lock hol
 what fdlkit needs to run and, by its extras, all that it and its tests use, for every
 platform (environment markers tell them apart). Extras that only hand numbers over to
 a service are left out (`LEFT_OUT`): they would bring a hundred packages that no test
-runs. It holds no address to download from: where packages come from is for each
+runs. So is `tpu`: it is JAX's own, which names the one libtpu that fits, and is 700 MB.
+A lock holds no address to download from: where packages come from is for each
 machine's own settings to say.
 
 Usage:
@@ -25,7 +26,7 @@ import tempfile
 import tomllib
 
 MINORS = ("3.11", "3.12", "3.13")
-LEFT_OUT = frozenset({"mlflow", "wandb"})
+LEFT_OUT = frozenset({"mlflow", "tpu", "wandb"})
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 HEADER = """\

@@ -8,6 +8,7 @@ from typing import get_args
 
 import numpy as np
 
+from fdlkit import suggest
 from fdlkit.data.corpus import Split
 from fdlkit.data.source import Source
 from fdlkit.data.spec import ArraySpec
@@ -52,7 +53,12 @@ class SyntheticTokens(Source):
         if not 0 <= self.noise <= 1:
             raise UserError(f"noise={self.noise} is not a share: it is in [0, 1]")
         if self.split not in get_args(Split):
-            raise UserError(f"no split {self.split!r}", "  splits: train, eval")
+            meant = suggest.hint(str(self.split), get_args(Split))
+            raise UserError(
+                f"no split {self.split!r}",
+                *([f"  {meant}"] if meant else []),
+                "  splits: train, eval",
+            )
 
     @property
     def entropy(self) -> float:

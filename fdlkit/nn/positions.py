@@ -111,7 +111,9 @@ class SinusoidalPositions(nn.Module):
     longest: float = 10_000.0
     dtype: DTypeLike = jnp.float32
 
-    def __call__(self, positions: jax.Array) -> jax.Array:
+    def __call__(
+        self, positions: Integer[Array, "batch time"]
+    ) -> Float[Array, "batch time {self.features}"]:
         """Returns the positions' vectors, `[batch, time]` to `[batch, time, embed]`."""
         waves = self.features // 2
         slower = math.log(self.longest) / max(waves - 1, 1)

@@ -64,6 +64,20 @@ class Mesh:
         ici, dcn = self._resolve(num_devices, num_slices)
         return {a: i * d for a, i, d in zip(MESH_AXES, ici, dcn, strict=True)}
 
+    def parts(
+        self, num_devices: int, num_slices: int = 1
+    ) -> tuple[dict[str, int], dict[str, int]]:
+        """The size of every mesh axis inside a slice, and across slices.
+
+        Raises:
+          UserError: The sizes do not multiply to the devices.
+        """
+        ici, dcn = self._resolve(num_devices, num_slices)
+        return (
+            dict(zip(MESH_AXES, ici, strict=True)),
+            dict(zip(MESH_AXES, dcn, strict=True)),
+        )
+
     def abstract(
         self, num_devices: int | None = None, num_slices: int | None = None
     ) -> AbstractMesh:

@@ -143,15 +143,14 @@ def no_run(path: pathlib.Path, spelt: spelling.Spelling) -> UserError:
 
 
 def _config_named(name: str) -> str | None:
-    """The target with a config called about so, among the files at hand.
+    """The target with a config called about so, among a project's experiments.
 
     A dotted name is one of another program's, whose last part names the config.
     """
     if os.sep in name:
         return None
     name = name.rpartition(".")[2]
-    here = pathlib.Path()
-    found = _configs_in(here / EXPERIMENTS) | _configs_in(here)
+    found = _configs_in(pathlib.Path(EXPERIMENTS))
     near = next(iter(suggest.nearest(name, found, n=1)), None)
     return None if near is None else f"{found[near]}:{near}"
 
