@@ -71,6 +71,7 @@ def compiled(program: bytes, request: Mapping[str, Any]) -> dict[str, Any]:
         except jax.errors.JaxRuntimeError as error:
             return {"failed": "compile", "text": str(error)}
     memory: Any = made.memory_analysis()
+    module = made.as_text() or ""
     cost = made.cost_analysis() or {}
     return {
         "device_kind": devices[0].device_kind,
@@ -84,7 +85,9 @@ def compiled(program: bytes, request: Mapping[str, Any]) -> dict[str, Any]:
         "flops": float(cost.get("flops", 0)),
         "accessed": float(cost.get("bytes accessed", 0)),
         "splits": not fits_whole(request, devices),
-        "collectives": [dataclasses.asdict(one) for one in collectives(made.as_text() or "")],
+        "collectives": [
+            dataclasses.asdict(one) for one in collectives(made.as_text() or "")
+        ],
     }
 
 
