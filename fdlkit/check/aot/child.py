@@ -85,9 +85,7 @@ def compiled(program: bytes, request: Mapping[str, Any]) -> dict[str, Any]:
         "flops": float(cost.get("flops", 0)),
         "accessed": float(cost.get("bytes accessed", 0)),
         "splits": not fits_whole(request, devices),
-        "collectives": [
-            dataclasses.asdict(one) for one in collectives(made.as_text() or "")
-        ],
+        "collectives": [dataclasses.asdict(one) for one in collectives(module)],
     }
 
 
