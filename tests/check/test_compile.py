@@ -120,6 +120,14 @@ def test_a_step_is_compiled_for_slices_by_name_or_where_that_is_asked_for():
         compiles(None, True)
 
 
+def test_for_a_gpu_the_step_is_lowered_and_no_compiler_is_asked():
+    request = Request(topology=parse("h100:1"), compile=True)
+    subject = Subject(fdlkit.load("experiments/lm.py:tiny"), request)
+    report = examine(subject, ["compile"])
+    assert (report.findings, report.compiled) == ((), None)
+    assert [run.skipped for run in report.levels] == [None]
+
+
 def test_slices_are_described_as_libtpu_takes_them():
     assert compiling.description(parse("2xv4-128")) == {
         "topology_name": "v4:4x4x4",
