@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from fdlkit.check.allowing import allow as allow
     from fdlkit.check.report import check as check
     from fdlkit.codegen.writing import codegen as codegen
+    from fdlkit.data.input_sharding import (
+        check_input_sharding as check_input_sharding,
+    )
     from fdlkit.diff.applying import apply as apply
     from fdlkit.diff.compare import diff as diff
     from fdlkit.graph.build import build as build
@@ -36,6 +39,7 @@ _HOMES = {
     "apply": "fdlkit.diff.applying",
     "build": "fdlkit.graph.build",
     "check": "fdlkit.check.report",
+    "check_input_sharding": "fdlkit.data.input_sharding",
     "codegen": "fdlkit.codegen.writing",
     "diff": "fdlkit.diff.compare",
     "display": "fdlkit.view.notebook",
@@ -57,6 +61,7 @@ __all__ = [
     "apply",
     "build",
     "check",
+    "check_input_sharding",
     "codegen",
     "diff",
     "display",

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-# The largest share of a word that may be wrong before two words are strangers.
-_STRANGERS = 0.5
+# The unlikeness from which two words are strangers: the share of a word that is wrong.
+STRANGERS = 0.5
 
 
 def nearest(word: str, candidates: Iterable[str], n: int = 3) -> list[str]:
     """The at most `n` candidates that `word` may have meant, likeliest first."""
-    scored = [(_unlikeness(word, c), len(c), c) for c in dict.fromkeys(candidates)]
-    return [c for score, _, c in sorted(scored) if score < _STRANGERS][:n]
+    scored = [(unlikeness(word, c), len(c), c) for c in dict.fromkeys(candidates)]
+    return [c for score, _, c in sorted(scored) if score < STRANGERS][:n]
 
 
 def hint(word: str, candidates: Iterable[str]) -> str | None:
@@ -47,10 +47,10 @@ def misplaced(path: str, paths: Iterable[str], n: int = 3) -> list[str]:
         if tail not in scores:
             scores[tail] = _segments_unlikeness(wanted, tail)
         scored.append((scores[tail], len(segments), len(candidate), candidate))
-    return [p for score, *_, p in sorted(scored) if score < _STRANGERS][:n]
+    return [p for score, *_, p in sorted(scored) if score < STRANGERS][:n]
 
 
-def _unlikeness(word: str, candidate: str) -> float:
+def unlikeness(word: str, candidate: str) -> float:
     """0 for the same word, 0.5 and more for strangers."""
     if "." in word and "." in candidate:
         left, right = word.split("."), candidate.split(".")
@@ -63,7 +63,7 @@ def _segments_unlikeness(left: Sequence[str], right: Sequence[str]) -> float:
     """One stranger among the segments makes strangers of the paths."""
     scores = [_word_unlikeness(a, b) for a, b in zip(left, right, strict=True)]
     worst = max(scores)
-    return worst if worst >= _STRANGERS else sum(scores) / len(scores)
+    return worst if worst >= STRANGERS else sum(scores) / len(scores)
 
 
 def _word_unlikeness(word: str, candidate: str) -> float:

@@ -13,7 +13,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tools.benchmarks import check, codegen, graph, loop, scale, start, startup
+from tools.benchmarks import (
+    check,
+    codegen,
+    graph,
+    loop,
+    scale,
+    start,
+    startup,
+    trainer,
+)
 
 BENCHMARKS = {
     "check": (check.main, "a whole check, beside one jax.eval_shape of the same step"),
@@ -22,6 +31,7 @@ BENCHMARKS = {
     "loop": (loop.main, "the training loop's own cost, beside a hand-written loop"),
     "scale": (scale.main, "10,000 nodes, beside Fiddle's own construct and build"),
     "startup": (startup.main, "CPU of --help, a listing, show and TAB, beside imports"),
+    "trainer": (trainer.main, "losses, metrics, an evaluator, beside a hand's loop"),
     "start": (start.main, "process start to first step, beside a hand-written program"),
 }
 

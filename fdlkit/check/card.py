@@ -20,9 +20,9 @@ from fdlkit.nn.repeat import Repeat
 from fdlkit.nn.walk import submodules
 from fdlkit.sharding.layout import AxisRules, tree_path
 from fdlkit.sharding.mesh import MESH_AXES
+from fdlkit.train.context import forward, step_spec, wanted_interms
 from fdlkit.train.models import as_model
 from fdlkit.train.setup import Shapes, using
-from fdlkit.train.step import forward
 from fdlkit.train.throughput import count_flops
 
 if TYPE_CHECKING:
@@ -247,21 +247,25 @@ def _modules(subject: Subject, shapes: Shapes) -> list[ModuleSize]:
 def forward_program(trainer: Trainer, shapes: Shapes, mesh: Any) -> Any:
     """The jaxpr of model and loss on a training batch, without dropout."""
 
-    def losses(variables: Mapping[str, Any], batch: Mapping[str, Any]) -> Any:
+    def losses(
+        variables: Mapping[str, Any], batch: Mapping[str, Any], step: Any
+    ) -> Any:
         context, _ = forward(
             as_model(trainer.model),
-            trainer.loss,
+            trainer.losses,
             trainer.inputs,
             variables=variables,
             batch=batch,
+            step=step,
             rngs={},
+            capture=wanted_interms(trainer.losses),
         )
         return context["losses"]
 
     state = shapes.state
     variables = {"params": state.params, **state.model_state}
     with using(mesh, trainer.rules):
-        return jax.make_jaxpr(losses)(variables, shapes.batch)
+        return jax.make_jaxpr(losses)(variables, shapes.batch, step_spec())
 
 
 def _batch(
@@ -277,7 +281,7 @@ def _batch(
     over = batches.axes(rules)
     time = layouts.dim_axes(layouts.NamedArray("", (1,), ("time",), ()), rules)[0]
     kinds = {**dict.fromkeys(time, "time"), **dict.fromkeys(over, "rows")}
-    losses = found.losses
+    first = next(iter(found.losses.values()), None)
     evaluation = trainer.eval_data
     seen = count = filled = None
     if evaluation is not None and evaluation.num_epochs is not None:
@@ -299,8 +303,8 @@ def _batch(
             for axis, size in mesh.items()
             if size > 1
         ),
-        elements=math.prod(losses.shape) if hasattr(losses, "shape") else None,
-        unit=trainer.loss.unit,
+        elements=None if first is None else math.prod(first.shape),
+        unit=next(iter(trainer.losses.values())).unit,
         steps=trainer.num_train_steps,
         examples=_opened(lambda: trainer.train_data.num_examples),
         eval_rows=seen,

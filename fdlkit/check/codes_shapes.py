@@ -53,9 +53,8 @@ CODES = (
         severity="warning",
         why=(
             "An annotation such as Float[Array, 'batch time embed'] is a promise: "
-            "within one call a name is one size. Nothing checks it in a run without a "
-            "type checker, so an array that breaks it broadcasts, or is taken for "
-            "another."
+            "within one call a name is one size. Nothing checks it in a run, so an "
+            "array that breaks it broadcasts, or is taken for another."
         ),
     ),
     Code(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import flax.linen as nn
@@ -21,7 +21,7 @@ from fdlkit.nn.pipelining import PipeliningError
 from fdlkit.nn.positions import LearnedPositions
 from fdlkit.nn.sharing import HiddenSharingError
 from fdlkit.sharding.layout import tree_path
-from fdlkit.train.losses import SquaredError
+from fdlkit.train.losses import RegressionLoss
 
 if TYPE_CHECKING:
     from fdlkit.check.findings import Finding
@@ -37,8 +37,8 @@ def find(subject: Subject) -> Iterator[Finding]:
     if subject.trainer is None:
         return
     traced = subject.trace
-    for part, error in traced.dead_keys:
-        yield _dead_key(subject, part, error)
+    for path, error in traced.dead_keys:
+        yield _dead_key(subject, path, error)
     told = set()
     for failure in traced.watch.failures:
         if isinstance(failure.error, DeadKeyError | BadConstraintError):
@@ -58,45 +58,40 @@ def find(subject: Subject) -> Iterator[Finding]:
             "eval_data is given, and metrics is empty",
             fix="metrics={'loss': Config(MeanLoss)}, or eval_data=None",
         )
-    yield from _losses(subject, traced)
+    of_losses = list(_losses(subject, traced))
+    yield from of_losses
     yield from _state(subject, traced)
+    broadcast = {finding.path for finding in of_losses if finding.code == "SH006"}
+    calls = set()
     for found in traced.watch.disagreements:
+        call = (found.module, found.part, found.where, len(found.arguments))
+        if found.part in broadcast or call in calls:
+            continue  # told above, with both key paths, or on a batch of another size
+        calls.add(call)
+        place = paths.parse(found.part) if found.part else None
         yield subject.finding(
             "SH005",
-            module_paths.place_of(subject, found.module),
-            f"{found.where} is annotated {found.annotation}: {found.text}",
+            place or module_paths.place_of(subject, found.module),
+            "\n".join(found.lines()),
             fix="mend the annotation, or what is passed",
             subject="/".join(found.module) or None,
         )
     yield from _tables(subject, traced)
 
 
-def _dead_key(subject: Subject, part: str, error: DeadKeyError) -> Finding:
+def _dead_key(subject: Subject, place: str, error: DeadKeyError) -> Finding:
     first, *rest = error.lines
     there = [line for line in rest if not line.startswith("did you mean")]
-    path = paths.parse(part)
-    if not part.startswith("inputs"):
-        field = error.wanted_by.rpartition(".")[2]
-        path = (*path, field)
-    names = _listed(there)
     return subject.finding(
         "SH001",
-        path,
+        place,
         "\n".join([first, *there]),
         fix=f"set it to {error.meant!r}"
         if error.meant
         else "name something that is there",
         meant=suggest.did_you_mean(error.meant),
-        nearest=(error.meant,) if error.meant else names,
+        nearest=(error.meant,) if error.meant else error.there,
     )
-
-
-def _listed(lines: Sequence[str]) -> tuple[str, ...]:
-    """The names of a line `available at batch: tokens, labels`."""
-    for line in lines:
-        if line.startswith("available at"):
-            return tuple(line.partition(": ")[2].split(", "))
-    return ()
 
 
 def _failure(subject: Subject, failure: Failure) -> Finding:
@@ -149,26 +144,28 @@ def _place(subject: Subject, failure: Failure) -> Path:
 def _losses(subject: Subject, traced: Trace) -> Iterator[Finding]:
     trainer = subject.trainer
     assert trainer is not None
-    losses = traced.losses
-    if losses is None or traced.shapes is None or not hasattr(losses, "shape"):
+    if traced.shapes is None:
         return
     rows = trainer.train_data.batch_size
-    if losses.shape[:1] != (rows,):
-        yield subject.finding(
-            "SH003",
-            "loss",
-            f"the loss gives {_array(losses)}, and a batch has {rows} rows: it wants "
-            f"one value a row or more, [{rows}, …]",
-            fix="leave the mean over the batch to the trainer",
-            numbers={"rows": rows},
-        )
-    if isinstance(trainer.loss, SquaredError):
-        context = {"batch": traced.shapes.batch, "preds": traced.preds}
-        yield from _squared_error(subject, trainer.loss, context)
+    for name, values in traced.losses.items():
+        place = trace.name_of_loss(trainer, name)
+        if values.shape[:1] != (rows,):
+            yield subject.finding(
+                "SH003",
+                place,
+                f"the loss gives {_array(values)}, and a batch has {rows} rows: it "
+                f"wants one value a row or more, [{rows}, …]",
+                fix="leave the mean over the batch to the trainer",
+                numbers={"rows": rows},
+            )
+        loss = trainer.losses[name]
+        if isinstance(loss, RegressionLoss):
+            context = {"batch": traced.shapes.batch, "preds": traced.preds}
+            yield from _regression(subject, place, loss, context)
 
 
-def _squared_error(
-    subject: Subject, loss: SquaredError, context: dict[str, Any]
+def _regression(
+    subject: Subject, place: str, loss: RegressionLoss, context: dict[str, Any]
 ) -> Iterator[Finding]:
     try:
         predictions = get_key(context, loss.predictions, wanted_by="loss")
@@ -178,7 +175,7 @@ def _squared_error(
     if tuple(predictions.shape) != tuple(labels.shape):
         yield subject.finding(
             "SH006",
-            "loss",
+            place,
             f"{loss.predictions} {list(predictions.shape)} and {loss.labels} "
             f"{list(labels.shape)} are of different shapes: their difference "
             "broadcasts one against the other",

@@ -9,22 +9,26 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Mapping
+import functools
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import flax.linen as nn
 import jax
 import optax
 
+from fdlkit.check import mending
 from fdlkit.check.layouts import NamedArray, rule_faults
 from fdlkit.check.watching import Watch
 from fdlkit.errors import UserError
 from fdlkit.keys import DeadKeyError, get_key
 from fdlkit.sharding.layout import tree_path
 from fdlkit.sharding.mesh import MESH_AXES
+from fdlkit.train.context import dead_keys, forward, step_spec, wanted_interms
+from fdlkit.train.losses import Context, Elements, Loss
 from fdlkit.train.models import as_model
-from fdlkit.train.setup import Shapes, using
-from fdlkit.train.step import make_eval_step, make_train_step
+from fdlkit.train.setup import Shapes, refuse_other_part, using
+from fdlkit.train.step import at_log_points, make_eval_step, make_train_step
 
 if TYPE_CHECKING:
     from jax.sharding import AbstractMesh
@@ -43,16 +47,18 @@ class Trace:
     Attributes:
       watch: The constraints, disagreements and failures that were met.
       shapes: Of the run's arrays; None if the model cannot be initialised.
-      losses: The shape of a training batch's losses; None if they were not reached.
+      losses: The shape of the values of each loss, by name, on a training batch; as far
+        as they were reached.
+      preds: The shapes of its predictions; None if they were not reached.
       step: The jaxpr of a training step of `(state, batch)`; None if it failed.
       next_state: What it makes of the state's shapes; None if it failed.
       eval_step: The jaxpr of an evaluation step; None if it failed or there is none.
-      dead_keys: Key paths that lead nowhere, by the part that asks.
+      dead_keys: Key paths that lead nowhere, by the config path of the field.
     """
 
     watch: Watch
     shapes: Shapes | None
-    losses: Any
+    losses: Mapping[str, Any]
     preds: Any
     step: Any
     next_state: Any
@@ -73,95 +79,156 @@ def trace(trainer: Trainer, shapes: Shapes | None, mesh: AbstractMesh | None) ->
         return Trace(
             watch=watch,
             shapes=None,
-            losses=None,
+            losses={},
             preds=None,
             step=None,
             next_state=None,
             eval_step=None,
             dead_keys=(),
         )
-    parts = _Parts(trainer, watch)
+    parts = _Parts(trainer, watch, shapes)
     wrong, _ = rule_faults(trainer.rules, MESH_AXES)
     around: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
     if mesh is not None and not wrong:
         around = using(mesh, trainer.rules)
     with around, watch.watching():
         made = watch.attempt("train_step", lambda: _train_step(parts, shapes))
-        step, (next_state, _) = made or (None, (None, None))
+        step, (next_state, _, _) = made or (None, (None, None, None))
         eval_step = None
         if shapes.eval_batch is not None and trainer.metrics and made is not None:
             eval_step = watch.attempt("eval_step", lambda: _eval_step(parts, shapes))
     return Trace(
         watch=watch,
         shapes=shapes,
-        losses=parts.losses,
+        losses=parts.values,
         preds=parts.preds,
         step=step,
         next_state=next_state,
         eval_step=eval_step,
-        dead_keys=tuple(
-            (failure.part, failure.error)
-            for failure in watch.failures
-            if isinstance(failure.error, DeadKeyError)
-        ),
+        dead_keys=tuple(parts.dead.items()) or tuple(_raised(watch)),
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class _Loss:
-    """A loss that tells the watch when it runs.
-
-    Attributes:
-      parts: Whose loss it is.
-    """
-
-    parts: _Parts
-
-    @property
-    def unit(self) -> str:
-        """What an element is."""
-        return self.parts.trainer.loss.unit
-
-    def __call__(self, context: Mapping[str, Any]) -> Any:
-        return self.parts.loss(context)
+def _raised(watch: Watch) -> Iterator[tuple[str, DeadKeyError]]:
+    """Key paths that parts looked up by themselves, in no field."""
+    for failure in watch.failures:
+        if isinstance(failure.error, DeadKeyError):
+            yield failure.part, failure.error
 
 
 class _Parts:
     """The parts of an experiment, each telling the watch when it runs.
 
     Attributes:
-      losses: The shape of the losses of the first batch that was traced.
+      values: The shape of the values of each loss of the first batch that was traced.
       preds: The shapes of its predictions.
+      dead: Key paths of losses and metrics that lead nowhere, by their config paths.
     """
 
-    def __init__(self, trainer: Trainer, watch: Watch):
+    def __init__(self, trainer: Trainer, watch: Watch, shapes: Shapes):
         self.trainer = trainer
         self.watch = watch
+        self.shapes = shapes
         self.model = as_model(trainer.model)
-        self.losses: Any = None
+        self.values: dict[str, Any] = {}
         self.preds: Any = None
+        self.dead: dict[str, DeadKeyError] = {}
 
-    def loss(self, context: Mapping[str, Any]) -> Any:
-        with self.watch.part("loss"):
-            values = self.trainer.loss(context)
-        if self.losses is None:
-            self.losses = jax.tree.map(_shape, values)
+    def losses(self) -> dict[str, Any]:
+        """The losses, each of which tells the watch; the first looks up all keys."""
+        return {
+            name: functools.partial(self._loss, name) for name in self.trainer.losses
+        }
+
+    def _loss(self, name: str, context: Context, *, where: str) -> Any:
+        path = name_of_loss(self.trainer, name)
+        if self.preds is None:
             self.preds = jax.tree.map(_shape, context["preds"])
-        return values
+            self._look_up(context)
+        with self.watch.part(path):
+            refuse_other_part(path, self.trainer.losses[name], Loss)
+            found = self.trainer.losses[name](context, where=path)
+        self.values.setdefault(name, _shape(found.values))
+        return found
+
+    def _look_up(self, context: Context) -> None:
+        """Looks at every key path as soon as the model has run."""
+        trainer = self.trainer
+        # What a metric may read of a loss, whatever that comes to.
+        nothing: Any = None
+        elements = dict.fromkeys(trainer.losses, Elements(nothing, nothing, nothing))
+        after = {**context, "losses": elements}
+        params = context["params"]
+        parts: list[tuple[Any, str, Context]] = [
+            (loss, name_of_loss(trainer, name), context)
+            for name, loss in trainer.losses.items()
+        ]
+        everything = {**after, "grads": params, "updates": params}
+        parts.append((trainer.train_metrics, "train_metrics", everything))
+        if self.shapes.eval_batch is not None:
+            at_evaluation = {**after, "batch": self.shapes.eval_batch}
+            parts += [(part, path, at_evaluation) for part, path, _ in parts[:-1]]
+            parts.append((trainer.metrics, "metrics", at_evaluation))
+        for part, path, there in parts:
+            for error in dead_keys(part, path, there):
+                if error.key.startswith("interms"):
+                    error = self._among_all(error, there)
+                self.dead.setdefault(error.wanted_by, error)
+
+    def _among_all(self, error: DeadKeyError, context: Context) -> DeadKeyError:
+        """The error for a dead key, told of all intermediates that there are."""
+        trainer, state = self.trainer, self.shapes.state
+
+        def captured(variables: Any, batch: Any, step: Any) -> Any:
+            found, _ = forward(
+                self.model,
+                {},
+                trainer.inputs,
+                variables=variables,
+                batch=batch,
+                step=step,
+                rngs={},
+                capture=[()],
+            )
+            return found["interms"]
+
+        variables = {"params": state.params, **state.model_state}
+        interms = jax.eval_shape(captured, variables, self.shapes.batch, step_spec())
+        try:
+            get_key(
+                {**context, "interms": interms}, error.key, wanted_by=error.wanted_by
+            )
+        except DeadKeyError as better:
+            return better
+        return error
 
     def optimizer(self) -> optax.GradientTransformation:
+        """The optimizer, telling the watch."""
         given = self.trainer.optimizer
         return given._replace(update=self.watch.wrapped("optimizer", given.update))
 
-    def learning_rate(self) -> Any:
-        rate = self.trainer.learning_rate
-        return self.watch.wrapped("learning_rate", rate) if callable(rate) else rate
-
-    def metrics(self) -> dict[str, Callable[..., Any]]:
-        return {
-            name: self.watch.wrapped(f"metrics[{name!r}]", metric)
-            for name, metric in self.trainer.metrics.items()
+    def schedules(self) -> dict[str, Any]:
+        """What follows the step, telling the watch."""
+        own = {"learning_rate": "learning_rate"} | {
+            f"schedules/{name}": f"schedules[{name!r}]"
+            for name in self.trainer.schedules
         }
+        return {
+            name: self.watch.wrapped(own[name], rate) if callable(rate) else rate
+            for name, rate in self.trainer.all_schedules.items()
+        }
+
+    def metrics(self, where: str) -> dict[str, Any]:
+        """The metrics of a field of the trainer, telling the watch."""
+        return {
+            name: self.watch.wrapped(f"{where}[{name!r}]", metric)
+            for name, metric in getattr(self.trainer, where).items()
+        }
+
+
+def name_of_loss(trainer: Trainer, name: str) -> str:
+    """The config path of a loss."""
+    return f"loss[{name!r}]" if isinstance(trainer.loss, Mapping) else "loss"
 
 
 def _shape(x: Any) -> jax.ShapeDtypeStruct:
@@ -172,23 +239,32 @@ def _train_step(parts: _Parts, shapes: Shapes) -> Any:
     trainer = parts.trainer
     step = make_train_step(
         parts.model,
-        _Loss(parts),
+        parts.losses(),
         parts.optimizer(),
         inputs=trainer.inputs,
-        learning_rate=parts.learning_rate(),
+        schedules=parts.schedules(),
         log_every=trainer.log_every,
         num_train_steps=trainer.num_train_steps,
         seed=trainer.seed,
+        capture=wanted_interms(trainer.losses, trainer.train_metrics),
+        measure=at_log_points(parts.metrics("train_metrics")),
     )
     return jax.make_jaxpr(step, return_shape=True)(shapes.state, shapes.batch)
 
 
 def _eval_step(parts: _Parts, shapes: Shapes) -> Any:
+    trainer = parts.trainer
     step = make_eval_step(
-        parts.model, _Loss(parts), inputs=parts.trainer.inputs, metrics=parts.metrics()
+        parts.model,
+        parts.losses(),
+        inputs=trainer.inputs,
+        metrics=parts.metrics("metrics"),
+        capture=wanted_interms(trainer.losses, trainer.metrics),
     )
     state = shapes.state
-    return jax.make_jaxpr(step)(state.params, state.model_state, shapes.eval_batch)
+    return jax.make_jaxpr(step)(
+        state.params, state.model_state, shapes.eval_batch, step_spec()
+    )
 
 
 def parameters(shapes: Shapes) -> list[NamedArray]:
@@ -222,14 +298,13 @@ def trace_of(
             shapes = watch.attempt("model", trainer.shapes)
     found = trace(trainer, shapes, mesh)
     for _ in range(_MOST_GUESSES):
-        last = next(iter(found.dead_keys), None)
-        if last is None:
+        if not found.dead_keys:
             break
-        dead.append(last)
-        mended_trainer = _with_key(trainer, *last)
-        if mended_trainer is None:
+        dead.extend(found.dead_keys)
+        mended = mending.with_keys(trainer, dict(found.dead_keys))
+        if mended is None:
             break
-        trainer = mended_trainer
+        trainer = mended
         found = trace(trainer, shapes, mesh)
     found.watch.failures[:0] = watch.failures
     return dataclasses.replace(found, dead_keys=tuple(dead))
@@ -244,7 +319,9 @@ def _with_inputs(trainer: Trainer, dead: list[tuple[str, DeadKeyError]]) -> Trai
     inputs = dict(trainer.inputs)
     for name, key in trainer.inputs.items():
         try:
-            get_key({"batch": batch}, key, wanted_by=f"inputs.{name}")
+            get_key(
+                {"batch": batch, "step": step_spec()}, key, wanted_by=f"inputs.{name}"
+            )
         except DeadKeyError as error:
             dead.append((f"inputs[{name!r}]", error))
             if error.meant is not None:
@@ -252,28 +329,3 @@ def _with_inputs(trainer: Trainer, dead: list[tuple[str, DeadKeyError]]) -> Trai
     if inputs == dict(trainer.inputs):
         return trainer
     return dataclasses.replace(trainer, inputs=inputs)
-
-
-def _with_key(trainer: Trainer, part: str, error: DeadKeyError) -> Trainer | None:
-    """The trainer with the key path that was likely meant; None without a guess."""
-    if error.meant is None:
-        return None
-    if part == "loss":
-        loss = _replaced(trainer.loss, error.key, error.meant)
-        return None if loss is None else dataclasses.replace(trainer, loss=loss)
-    for name, metric in trainer.metrics.items():
-        if part == f"metrics[{name!r}]":
-            mended = _replaced(metric, error.key, error.meant)
-            if mended is not None:
-                metrics = {**trainer.metrics, name: mended}
-                return dataclasses.replace(trainer, metrics=metrics)
-    return None
-
-
-def _replaced(holder: Any, key: str, meant: str) -> Any:
-    """The holder with `meant` in each field that is `key`; None if there is none."""
-    if not dataclasses.is_dataclass(holder) or isinstance(holder, type):
-        return None
-    fields = [f.name for f in dataclasses.fields(holder)]
-    wrong = [name for name in fields if getattr(holder, name) == key]
-    return dataclasses.replace(holder, **dict.fromkeys(wrong, meant)) if wrong else None

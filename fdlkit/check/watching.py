@@ -17,10 +17,11 @@ from typing import Any
 
 import flax.linen as nn
 
-from fdlkit.check import frames, named_axes
+from fdlkit.check import frames
 from fdlkit.check.layouts import NamedArray, bad_names
-from fdlkit.check.named_axes import Disagreement
 from fdlkit.nn.repeat import Repeat
+from fdlkit.train import named_axes
+from fdlkit.train.named_axes import Disagreement
 
 
 class BadConstraintError(Exception):
@@ -77,7 +78,10 @@ class Watch:
         noting = functools.wraps(real)(functools.partial(self._constrain, real))
         nn.with_logical_constraint = noting
         try:
-            with nn.intercept_methods(self._intercept):
+            with (
+                nn.intercept_methods(self._intercept),
+                named_axes.observing(self._disagree),
+            ):
                 yield
         finally:
             nn.with_logical_constraint = real
@@ -130,19 +134,15 @@ class Watch:
         path = self._path_of(context.module)
         self._modules.append((path, context.module))
         try:
-            result = call(*args, **kwargs)
+            return call(*args, **kwargs)
         except Exception as error:
             self._note(error, path, self._parts[-1] if self._parts else "model")
             raise
         finally:
             self._modules.pop()
-        method = context.orig_method  # the function with its module bound to it
-        function = getattr(method, "func", method)
-        for found in named_axes.disagreements(
-            function, context.module, path, args, kwargs, result
-        ):
-            self.disagreements[found] = None
-        return result
+
+    def _disagree(self, found: Disagreement) -> None:
+        self.disagreements[found] = None
 
     def _path_of(self, module: nn.Module) -> tuple[str, ...]:
         """The Flax path of a module that is being called.

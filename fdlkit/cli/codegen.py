@@ -61,7 +61,7 @@ def run(parsed: Parsed) -> int:
         )
     steps = _steps(parsed.values["verify"], style)
     if out != STDOUT:
-        output.check(out)
+        output.check(out, *parsed.positional)
     target = flags().one(parsed) if parsed.positional else only_experiment()
     from fdlkit.cli.targets import load_overridden
 

@@ -74,7 +74,7 @@ def run(parsed: Parsed) -> int:
     from fdlkit.diff.compare import compare
 
     out, kind = parsed.values["out"], parsed.values["format"]
-    output.check(out)
+    output.check(out, *parsed.positional)
     program = drawing.program(kind, out, f"diff {' '.join(parsed.positional)}")
     a_parsed = dataclasses.replace(parsed, changes=parsed.a_changes, side="a.")
     a = _load("A", parsed.positional[0], a_parsed)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pathlib
 import sys
 
 from fdlkit import whole_file
-from fdlkit.errors import UserError
+from fdlkit.errors import RunFailedError, UserError
 from fdlkit.overrides.problems import cut
+from fdlkit.targets import spelling
+
+# What the place has no room for; that is no mistake of whoever has named it.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def write(answer: str | bytes, out: str | None) -> None:
@@ -16,6 +21,7 @@ def write(answer: str | bytes, out: str | None) -> None:
 
     Raises:
       UserError: The file cannot be written. What was there before is there still.
+      RunFailedError: It cannot for want of room.
     """
     data = answer
     if isinstance(data, str):
@@ -40,7 +46,9 @@ def write(answer: str | bytes, out: str | None) -> None:
             whole_file.replace(path.resolve(), data)
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL in it
         reason = error.strerror if isinstance(error, OSError) else error
-        raise UserError(f"cannot write {cut(out)}: {reason}") from error
+        full = isinstance(error, OSError) and error.errno in _FULL
+        kind = RunFailedError if full else UserError
+        raise kind(f"cannot write {cut(out)}: {reason}") from error
 
 
 def _keep_sources(path: pathlib.Path, out: str) -> None:
@@ -61,11 +69,16 @@ def _keep_sources(path: pathlib.Path, out: str) -> None:
             )
 
 
-def check(out: str | None) -> None:
+def check(out: str | None, *targets: str) -> None:
     """Refuses what cannot be a file, before any work is done for it.
 
+    Args:
+      out: The file's name; None: stdout.
+      *targets: What the answer is made from.
+
     Raises:
-      UserError: It has no name, its folder does not exist, or it is a folder.
+      UserError: It has no name, its folder does not exist, it is a folder, or a
+        target is that very file.
     """
     if out is None:
         return
@@ -76,6 +89,7 @@ def check(out: str | None) -> None:
     if os.path.isdir(path):
         raise UserError(f"cannot write {cut(out)}: it is a folder")
     if os.path.isdir(path.parent):
+        _keep_targets(path, out, targets)
         return
     folder = cut(str(path.parent))
     if os.path.exists(path.parent):
@@ -84,3 +98,26 @@ def check(out: str | None) -> None:
         f"cannot write {cut(out)}: there is no folder {folder}",
         f"  to make it: mkdir -p {folder}",
     )
+
+
+def _keep_targets(path: pathlib.Path, out: str, targets: tuple[str, ...]) -> None:
+    """Refuses to replace the file that a target names.
+
+    Raises:
+      UserError: The file, or what it is a link to, is that of a target.
+    """
+    if not os.path.isfile(path):  # False of what no file can be called
+        return
+    for target in targets:
+        try:
+            spelt = spelling.parse(target)
+        except UserError:
+            continue  # told by whoever loads it
+        if spelt.kind not in ("file", "json") or not os.path.isfile(spelt.path):
+            continue
+        if os.path.samefile(path, spelt.path):
+            raise UserError(
+                f"cannot write {cut(out)}: the answer is made from it "
+                f"(target {cut(target)})",
+                "  give --out the name of another file",
+            )

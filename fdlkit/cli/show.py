@@ -51,7 +51,7 @@ def run(parsed: Parsed) -> int:
     """Shows the target; 0."""
     target = flags().one(parsed)
     out, kind = parsed.values["out"], parsed.values["format"]
-    output.check(out)
+    output.check(out, target)
     _check_together(target, parsed)
     program = drawing.program(kind, out, f"show {target}")
     if parsed.values["card"]:

@@ -3,6 +3,7 @@
 from fdlkit.data.batches import BatchIterator
 from fdlkit.data.corpus import Corpus, Document, Split, StdlibCorpus, TextFiles
 from fdlkit.data.describe import DataDescription, check_same_tokenizer, describe
+from fdlkit.data.input_sharding import InputFault, check_input_sharding
 from fdlkit.data.mixture import Mixture
 from fdlkit.data.ngram import ngram_bits_per_byte
 from fdlkit.data.packing import PackedDocuments
@@ -20,6 +21,7 @@ __all__ = [
     "DataDescription",
     "Document",
     "InMemory",
+    "InputFault",
     "Mixture",
     "PackedDocuments",
     "Pipeline",
@@ -29,6 +31,7 @@ __all__ = [
     "TextFiles",
     "TokenWindows",
     "Tokenizer",
+    "check_input_sharding",
     "check_same_tokenizer",
     "describe",
     "ngram_bits_per_byte",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import flax.linen as nn
 import jax
+from jaxtyping import Array, Float, Integer
 
 from fdlkit.nn.norm import RmsNorm
 
@@ -30,11 +31,11 @@ class Block(nn.Module):
     @nn.compact
     def __call__(
         self,
-        x: jax.Array,
+        x: Float[Array, "batch time embed"],
         *,
-        segment_ids: jax.Array | None = None,
-        positions: jax.Array | None = None,
-    ) -> jax.Array:
+        segment_ids: Integer[Array, "batch time"] | None = None,
+        positions: Integer[Array, "#batch time"] | None = None,
+    ) -> Float[Array, "batch time embed"]:
         """Returns the stream after this layer, `[batch, time, embed]`, in its dtype."""
         residual = self.attention(
             self.norm(name="attention_norm")(x),

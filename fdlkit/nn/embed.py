@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import flax.linen as nn
-import jax
 import jax.numpy as jnp
 from jax.typing import DTypeLike
+from jaxtyping import Array, Float, Integer
 
 from fdlkit.nn.einsum import contract
 from fdlkit.nn.init import normal_init
@@ -45,7 +45,9 @@ class Embed(nn.Module):
             self.param_dtype,
         )
 
-    def __call__(self, tokens: jax.Array) -> jax.Array:
+    def __call__(
+        self, tokens: Integer[Array, "*b"]
+    ) -> Float[Array, "*b {self.features}"]:
         """Returns the vectors of some tokens, times the root of their width.
 
         The factor lets one table serve both ends: short vectors for calm logits, and
@@ -66,7 +68,9 @@ class Embed(nn.Module):
         vectors = jnp.take(table, tokens, axis=0, mode="fill")
         return vectors * math.sqrt(self.features)
 
-    def attend(self, x: jax.Array) -> jax.Array:
+    def attend(
+        self, x: Float[Array, "batch time {self.features}"]
+    ) -> Float[Array, "batch time {self.vocab_size}"]:
         """Returns every token's logit, in float32.
 
         Args:

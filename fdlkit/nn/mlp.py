@@ -8,6 +8,7 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 from jax.typing import DTypeLike
+from jaxtyping import Array, Float
 
 from fdlkit import suggest
 from fdlkit.nn.einsum import Einsum
@@ -51,7 +52,9 @@ class Mlp(nn.Module):
             )
 
     @nn.compact
-    def __call__(self, x: jax.Array) -> jax.Array:
+    def __call__(
+        self, x: Float[Array, "batch time embed"]
+    ) -> Float[Array, "batch time embed"]:
         """Returns the layer's output, `[batch, time, embed]` to the same shape."""
 
         def up(name: str) -> jax.Array:

@@ -6,6 +6,7 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 from jax.typing import DTypeLike
+from jaxtyping import Array, Float
 
 from fdlkit.nn.init import ones_init
 
@@ -22,7 +23,7 @@ class RmsNorm(nn.Module):
     param_dtype: DTypeLike = jnp.float32
 
     @nn.compact
-    def __call__(self, x: jax.Array) -> jax.Array:
+    def __call__(self, x: Float[Array, "*b embed"]) -> Float[Array, "*b embed"]:
         """Returns `x`, normalised, in its own dtype: `[..., embed]`."""
         scale = self.param(
             "scale",
@@ -47,7 +48,7 @@ class LayerNorm(nn.Module):
     param_dtype: DTypeLike = jnp.float32
 
     @nn.compact
-    def __call__(self, x: jax.Array) -> jax.Array:
+    def __call__(self, x: Float[Array, "*b embed"]) -> Float[Array, "*b embed"]:
         """Returns `x`, normalised, in its own dtype: `[..., embed]`."""
         scale = self.param(
             "scale",

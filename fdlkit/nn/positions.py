@@ -9,6 +9,7 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 from jax.typing import DTypeLike
+from jaxtyping import Array, Float, Integer
 
 from fdlkit.nn.init import normal_init
 
@@ -64,7 +65,9 @@ class LearnedPositions(nn.Module):
     param_dtype: DTypeLike = jnp.float32
 
     @nn.compact
-    def __call__(self, positions: jax.Array) -> jax.Array:
+    def __call__(
+        self, positions: Integer[Array, "batch time"]
+    ) -> Float[Array, "batch time {self.features}"]:
         """Returns the positions' vectors, `[batch, time]` to `[batch, time, embed]`.
 
         They are the table's times the root of their width, as in `Embed`.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import flax.linen as nn
-import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Float, Integer
 
 from fdlkit.nn.norm import RmsNorm
 from fdlkit.nn.positions import segment_positions
@@ -41,11 +41,11 @@ class Transformer(nn.Module, kw_only=True):
     @nn.compact
     def __call__(
         self,
-        tokens: jax.Array,
+        tokens: Integer[Array, "batch time"],
         *,
-        segment_ids: jax.Array | None = None,
-        positions: jax.Array | None = None,
-    ) -> jax.Array:
+        segment_ids: Integer[Array, "batch time"] | None = None,
+        positions: Integer[Array, "#batch time"] | None = None,
+    ) -> Float[Array, "batch time {self.vocab_size}"]:
         """Returns the logits of each next token.
 
         Args:

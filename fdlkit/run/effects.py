@@ -10,9 +10,6 @@ import jax
 
 from fdlkit.errors import UserError
 from fdlkit.graph.build import build
-from fdlkit.train.models import as_model
-from fdlkit.train.setup import Setup, using
-from fdlkit.train.step import forward
 from fdlkit.train.trainer import Trainer
 
 
@@ -23,7 +20,7 @@ class Effects:
     Attributes:
       parameters: How many numbers are trained.
       optimizer_bytes: What the optimizer keeps beside them, in all devices together.
-      elements_per_step: Elements of the loss in a global batch.
+      elements_per_step: Elements of the (first) loss in a global batch.
       unit: What an element of the loss is, in the plural: `tokens`.
       flops_per_step: Model FLOPs of one training step.
     """
@@ -46,30 +43,11 @@ def effects(config: Any) -> Effects:
         raise UserError(f"it builds a {type(trainer).__name__}, not an experiment")
     setup = trainer.setup_on(trainer.mesh.abstract())
     arrays = jax.tree.leaves(setup.state.opt_state)
+    first = setup.context["losses"][next(iter(trainer.losses))]
     return Effects(
         parameters=sum(math.prod(a.shape) for a in jax.tree.leaves(setup.state.params)),
         optimizer_bytes=sum(math.prod(a.shape) * a.dtype.itemsize for a in arrays),
-        elements_per_step=math.prod(_losses(trainer, setup).shape),
-        unit=trainer.loss.unit,
+        elements_per_step=math.prod(first.values.shape),
+        unit=next(iter(trainer.losses.values())).unit,
         flops_per_step=setup.flops,
     )
-
-
-def _losses(trainer: Trainer, setup: Setup) -> jax.ShapeDtypeStruct:
-    """The shape of a batch's losses."""
-    model = as_model(trainer.model)
-
-    def losses(variables: Any, batch: Any) -> Any:
-        context, _ = forward(
-            model,
-            trainer.loss,
-            trainer.inputs,
-            variables=variables,
-            batch=batch,
-            rngs={},
-        )
-        return context["losses"]
-
-    variables = {"params": setup.state.params, **setup.state.model_state}
-    with using(setup.mesh, setup.rules):
-        return jax.eval_shape(losses, variables, setup.batch)

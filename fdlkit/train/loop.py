@@ -23,10 +23,11 @@ from fdlkit.train.checkpoints import (
 )
 from fdlkit.train.evaluation import EvaluationStoppedError, evaluate
 from fdlkit.train.feed import Feed
+from fdlkit.train.metrics import Metric
 from fdlkit.train.progress import Progress
 from fdlkit.train.setup import Setup
 from fdlkit.train.state import TrainState
-from fdlkit.train.step import REPORT
+from fdlkit.train.states import Packed, results
 from fdlkit.train.stop import Stop
 from fdlkit.train.throughput import Clock, StepCost, device_kind_of
 from fdlkit.train.votes import Votes
@@ -42,20 +43,30 @@ AHEAD_STEPS = (2, 200)
 class Plan:
     """What the loop does and when; the fields are `Trainer`'s.
 
-    `metrics` are the names of what `setup.eval_step` gives, in its order; `unit` is
-    what an element of the loss is, `logged` what of a report is written.
+    `reported` are the names of what a step's report has, in its order, `logged` those
+    that are written; `unit` is what an element of the loss is.
     """
 
     train_data: Pipeline
     eval_data: Pipeline | None
-    metrics: Sequence[str]
+    metrics: Mapping[str, Metric]
+    train_metrics: Mapping[str, Metric]
     num_train_steps: int
     log_every: int
     eval_every: int | None
     checkpoints: CheckpointPolicy
     writers: Sequence[Writer]
     unit: str
+    reported: Sequence[str]
     logged: Sequence[str]
+
+    def is_log_point(self, step: int) -> bool:
+        """Whether this step's report is written."""
+        return step % self.log_every == 0 or step == self.num_train_steps
+
+    def values(self, report: jax.Array) -> dict[str, float]:
+        """A step's report by name."""
+        return dict(zip(self.reported, np.asarray(report).tolist(), strict=True))
 
     def log_points(self, first: int, last: int) -> list[int]:
         """The steps from `first` to `last` whose reports are written."""
@@ -171,11 +182,6 @@ def check_data(plan: Plan) -> None:
         )
 
 
-def as_values(report: jax.Array) -> dict[str, float]:
-    """A step's report by name."""
-    return dict(zip(REPORT, np.asarray(report).tolist(), strict=True))
-
-
 def keep_record(workdir: epath.Path, record: Mapping[str, str]) -> None:
     """Writes the record's files, before anything compiles.
 
@@ -241,6 +247,8 @@ class _Loop:
         self.paced = (first, time.perf_counter())
         # Of the newest steps, up to `step`; the oldest first.
         self.reports: collections.deque[jax.Array] = collections.deque()
+        # The states of `train_metrics`, by the log point whose report is among those.
+        self.measured: dict[int, Packed] = {}
         self.clock = Clock(
             StepCost(
                 flops=setup.flops,
@@ -263,12 +271,14 @@ class _Loop:
                 self.take_batch()
                 next_event = plan.next_event(self.step)
             while self.step < plan.num_train_steps and not self.stop_agreed():
-                self.state, report = train_step(
+                self.state, report, measured = train_step(
                     self.state, self.batch, self.votes.cast()
                 )
                 self.step += 1
                 self.batch = None
                 self.reports.append(report)
+                if measured is not None and plan.is_log_point(self.step):
+                    self.measured[self.step] = measured
                 if self.step == next_event:
                     if plan.evaluates_at(self.step):
                         self.evaluate()
@@ -318,24 +328,27 @@ class _Loop:
         reports[-1].block_until_ready()
         if self.votes.several:
             for report in reports:
-                self.votes.count(as_values(report)["stop_votes"])
+                self.votes.count(self.plan.values(report)["stop_votes"])
         last = first + count - 1
         if not self.clock.started:
             self.clock.start(last)
         for step in self.plan.log_points(first, last):
             self.clock.measure(last)
-            self.log(step, as_values(reports[step - first]))
+            self.log(step, self.plan.values(reports[step - first]))
 
     def settle_all(self) -> None:
         """Waits for the devices, logs what there is to log, refuses what is broken."""
         if self.reports:
             newest = self.reports[-1]
             self.settle(len(self.reports))
-            self.refuse_nonfinite(self.step, as_values(newest))
+            self.refuse_nonfinite(self.step, self.plan.values(newest))
 
     def log(self, step: int, report: Mapping[str, float]) -> None:
         """A log point: hands the numbers over to the writers' thread."""
         values = {name: report[name] for name in self.plan.logged}
+        if (measured := self.measured.pop(step, None)) is not None:
+            numbers = results(self.plan.train_metrics, measured.unpack())
+            values |= {f"train/{name}": number for name, number in numbers.items()}
         elements = report["elements"] / report["steps"]
         values |= self.clock.rates(elements_per_step=elements)
         if note := self.clock.take_note():
@@ -374,7 +387,7 @@ class _Loop:
             self.state,
             plan.eval_data,
             feed=Feed(plan.eval_data.batch_size, self.setup.batch_sharding),
-            names=plan.metrics,
+            metrics=plan.metrics,
             stop=Stop() if self.votes.several else self.around.stop,
             in_flight=self.in_flight,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import flax.linen as nn
@@ -16,6 +16,8 @@ from fdlkit.nn.sharing import refuse_hidden_sharing
 
 Inputs = Mapping[str, Any]
 Variables = Mapping[str, Any]
+# Below `interms` in a step's context: `("encoder", "__call__", 0)`.
+Place = tuple[str | int, ...]
 
 
 class Model(Protocol):
@@ -57,6 +59,44 @@ class LinenModel:
         """Runs the module; collections other than `params` may change in training."""
         mutable = [name for name in variables if name != "params"] if rngs else []
         return self.module.apply(variables, rngs=dict(rngs), mutable=mutable, **inputs)
+
+    def apply_capturing(
+        self,
+        variables: Variables,
+        inputs: Inputs,
+        rngs: Mapping[str, jax.Array],
+        wanted: Sequence[Place],
+    ) -> tuple[Any, Variables, Mapping[str, Any]]:
+        """Runs the module as `apply` does, and keeps what modules in it return.
+
+        Args:
+          variables: As for `apply`.
+          inputs: As for `apply`.
+          rngs: As for `apply`.
+          wanted: The places to be kept, `("encoder", "__call__", 0)`; `()`: all.
+
+        Returns:
+          What `apply` does, and the intermediates: nested by the modules' names, a
+          tuple for each method with an item a call. Those of a `Repeat`'s layers are
+          stacked, `[layers, ...]`. What a module sows there is among them.
+        """
+
+        def keeps(module: nn.Module, method: str) -> bool:
+            at = (*module.path, method)
+            return any(
+                place[: len(at)] == at or at[: len(place)] == place for place in wanted
+            )
+
+        carried = [name for name in variables if name != "params"] if rngs else []
+        preds, changed = self.module.apply(
+            variables,
+            rngs=dict(rngs),
+            mutable=[*carried, "intermediates"],
+            capture_intermediates=keeps,
+            **inputs,
+        )
+        model_state = dict(changed)
+        return preds, model_state, model_state.pop("intermediates", {})
 
 
 def as_model(model: Any) -> Model:

@@ -29,18 +29,26 @@ from fdlkit.sharding.layout import (
     named,
     spec_tree,
 )
-from fdlkit.train.losses import Loss
+from fdlkit.train.context import (
+    dead_keys,
+    forward,
+    loss_path,
+    model_inputs,
+    step_spec,
+    wanted_interms,
+)
+from fdlkit.train.losses import Context, Loss
 from fdlkit.train.metrics import Metric
 from fdlkit.train.models import LinenModel, Model, refuse_unlike_inputs
 from fdlkit.train.state import TrainState
+from fdlkit.train.states import Packed
 from fdlkit.train.step import (
     Schedule,
-    forward,
+    at_log_points,
     initial_state,
     make_eval_step,
     make_init,
     make_train_step,
-    model_inputs,
 )
 from fdlkit.train.throughput import count_flops
 
@@ -78,8 +86,10 @@ class Setup:
       shapes: The shapes of all arrays.
       shardings: A `NamedSharding` for each array of the training state.
       batch_sharding: The layout of every array of a batch.
-      train_step: `(state, batch, votes) -> (state, report)`.
-      eval_step: `(params, model_state, batch) -> [metrics, 2]`.
+      train_step: `(state, batch, votes) -> (state, report, measured)`.
+      eval_step: `(params, model_state, batch, step) -> Packed`.
+      context: The shapes of a training step's context after the losses; where a key
+        asks for an intermediate, all that there are.
       flops: Model FLOPs of one training step, see `count_flops`.
     """
 
@@ -88,8 +98,9 @@ class Setup:
     shapes: Shapes
     shardings: TrainState
     batch_sharding: NamedSharding
-    train_step: Callable[..., tuple[TrainState, jax.Array]]
-    eval_step: Callable[..., jax.Array]
+    train_step: Callable[..., tuple[TrainState, jax.Array, Any]]
+    eval_step: Callable[..., Packed]
+    context: Context
     flops: int
 
     @property
@@ -140,7 +151,7 @@ class Setup:
                         self.batch_sharding,
                         None if votes is None else votes.sharding,
                     ),
-                    out_shardings=(self.shardings, self.replicated),
+                    out_shardings=(self.shardings, self.replicated, self.replicated),
                 )
                 .trace(self.state, self.batch, votes)
                 .lower(lowering_platforms=platforms)
@@ -155,9 +166,12 @@ class Setup:
                     self.shardings.params,
                     self.shardings.model_state,
                     self.batch_sharding,
+                    self.replicated,
                 ),
                 out_shardings=self.replicated,
-            ).lower(self.state.params, self.state.model_state, self.eval_batch)
+            ).lower(
+                self.state.params, self.state.model_state, self.eval_batch, step_spec()
+            )
 
 
 @contextlib.contextmanager
@@ -172,7 +186,7 @@ def using(mesh: Any, rules: AxisRules) -> Iterator[None]:
 
 def prepare(
     model: Model,
-    loss: Loss,
+    losses: Mapping[str, Loss],
     optimizer: optax.GradientTransformation,
     *,
     mesh: Any,
@@ -181,7 +195,8 @@ def prepare(
     train_data: Pipeline,
     eval_data: Pipeline | None,
     metrics: Mapping[str, Metric],
-    learning_rate: Schedule | float | None,
+    train_metrics: Mapping[str, Metric],
+    schedules: Mapping[str, Schedule | float],
     num_train_steps: int,
     log_every: int,
     seed: int,
@@ -197,6 +212,7 @@ def prepare(
         mesh and batches, a key path that leads nowhere, a model that cannot be traced
         on its data, train and evaluation data with different tokenizers.
     """
+    refuse_other_parts(losses, metrics, train_metrics)
     check_rules(rules, mesh)
     if eval_data is not None:
         check_same_tokenizer(train_data, eval_data)
@@ -210,15 +226,31 @@ def prepare(
     with using(mesh, rules):
         state = shapes.state
 
-        def losses(variables: Mapping[str, Any], batch: ArraySpecs) -> Any:
-            context, _ = forward(
-                model, loss, inputs, variables=variables, batch=batch, rngs={}
-            )
-            return context["losses"]
+        def context_of(variables: Any, batch: ArraySpecs, step: Any) -> Context:
+            return forward(
+                model,
+                losses,
+                inputs,
+                variables=variables,
+                batch=batch,
+                step=step,
+                rngs={},
+                # All of them, so that a misspelt one is told what there is.
+                capture=[()] if wanted_interms(losses, metrics, train_metrics) else (),
+            )[0]
 
         variables = {"params": state.params, **state.model_state}
         with explained(shapes.batch):
-            jaxpr = jax.make_jaxpr(losses)(variables, shapes.batch)
+            jaxpr, context = jax.make_jaxpr(context_of, return_shape=True)(
+                variables, shapes.batch, step_spec()
+            )
+    refuse_dead_keys(
+        context,
+        losses=losses,
+        metrics=metrics,
+        train_metrics=train_metrics,
+        eval_batch=shapes.eval_batch,
+    )
 
     layout = state_layout(shapes, rules)
     specs = {"params": layout.params, **layout.model_state}
@@ -231,21 +263,105 @@ def prepare(
         batch_sharding=NamedSharding(mesh, batch_spec),
         train_step=make_train_step(
             model,
-            loss,
+            losses,
             optimizer,
             inputs=inputs,
-            learning_rate=learning_rate,
+            schedules=schedules,
             log_every=log_every,
             num_train_steps=num_train_steps,
             seed=seed,
+            capture=wanted_interms(losses, train_metrics),
+            measure=at_log_points(train_metrics),
         ),
-        eval_step=make_eval_step(model, loss, inputs=inputs, metrics=metrics),
+        eval_step=make_eval_step(
+            model,
+            losses,
+            inputs=inputs,
+            metrics=metrics,
+            capture=wanted_interms(losses, metrics),
+        ),
+        context=context,
         flops=3 * count_flops(jaxpr),
     )
 
 
+def refuse_other_parts(
+    losses: Mapping[str, Loss],
+    metrics: Mapping[str, Metric],
+    train_metrics: Mapping[str, Metric],
+) -> None:
+    """Refuses losses and metrics that are none.
+
+    Raises:
+      UserError: Naming the place and the base class.
+    """
+    if not losses:
+        raise UserError(
+            "loss={}: there is nothing to minimize", "name one loss or more"
+        )
+    places: list[tuple[str, Any, type]] = [
+        (loss_path(losses, name), loss, Loss) for name, loss in losses.items()
+    ]
+    for field, parts in (("metrics", metrics), ("train_metrics", train_metrics)):
+        places += [(f"{field}[{name!r}]", part, Metric) for name, part in parts.items()]
+    for path, part, base in places:
+        refuse_other_part(path, part, base)
+
+
+def refuse_other_part(path: str, part: Any, base: type) -> None:
+    """Refuses what is no `Loss` or no `Metric`.
+
+    Raises:
+      UserError: Naming the place and the base class.
+    """
+    if not isinstance(part, base):
+        says = "`values`" if base is Loss else "`state` and `result`"
+        raise UserError(
+            f"{path} is a {type(part).__name__}, which is no {base.__name__}",
+            f"make it a subclass of fdlkit's {base.__name__} that says {says}",
+        )
+
+
+def refuse_dead_keys(
+    context: Context,
+    *,
+    losses: Mapping[str, Loss],
+    metrics: Mapping[str, Metric],
+    train_metrics: Mapping[str, Metric],
+    eval_batch: ArraySpecs | None,
+) -> None:
+    """Refuses key paths that lead nowhere where they are read after training's losses.
+
+    Args:
+      context: The shapes of a training step's, after the losses.
+      losses: That an evaluation computes too.
+      metrics: Of evaluations.
+      train_metrics: Of log points.
+      eval_batch: The shapes of an evaluation's batch; None: there is none.
+
+    Raises:
+      DeadKeyError: The first such key path.
+    """
+    params = context["params"]
+    at_log_point = {**context, "grads": params, "updates": params}
+    parts: list[tuple[Any, str, Context]] = [
+        (train_metrics, "train_metrics", at_log_point)
+    ]
+    if eval_batch is not None:
+        at_evaluation = {**context, "batch": eval_batch}
+        parts += [
+            (loss, loss_path(losses, name), at_evaluation)
+            for name, loss in losses.items()
+        ]
+        parts.append((metrics, "metrics", at_evaluation))
+    for part, where, there in parts:
+        for error in dead_keys(part, where, there):
+            raise error
+
+
 def trace_shapes(
     model: Model,
+    losses: Mapping[str, Loss],
     optimizer: optax.GradientTransformation,
     *,
     inputs: Mapping[str, str],
@@ -264,9 +380,9 @@ def trace_shapes(
     batch = _abstract(train_data)
     eval_batch = None if eval_data is None else _abstract(eval_data)
     refuse_unlike_inputs(model, inputs)
-    init = make_init(model, optimizer, seed)
+    init = make_init(model, optimizer, seed, tuple(losses))
     with explained(batch):
-        abstract_inputs = model_inputs(inputs, batch)
+        abstract_inputs = model_inputs(inputs, {"batch": batch, "step": step_spec()})
         # The key is made inside: made here it would be an array on a device.
         variables = jax.eval_shape(
             lambda given: model.init(jax.random.key(seed), given), abstract_inputs
@@ -277,7 +393,7 @@ def trace_shapes(
             inputs=abstract_inputs,
             variables=variables,
             state=jax.eval_shape(
-                lambda made: initial_state(made, optimizer), variables
+                lambda made: initial_state(made, optimizer, tuple(losses)), variables
             ),
             init=init,
         )

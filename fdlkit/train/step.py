@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import flax.linen as nn
@@ -10,61 +10,48 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from fdlkit.keys import get_key
-from fdlkit.train.losses import Loss, weights_of
+from fdlkit.train.context import forward
+from fdlkit.train.losses import Context, Loss, total_loss
 from fdlkit.train.metrics import Metric
-from fdlkit.train.models import Model
+from fdlkit.train.models import Model, Place
 from fdlkit.train.state import TrainState
+from fdlkit.train.states import Packed, compute_states, pack_states, pack_states_if
 
 Batch = Mapping[str, Any]
 Schedule = Callable[[jax.Array], jax.Array]
+# What a step gives beside its report, from its whole context and whether it is a log
+# point, [] bool.
+Measure = Callable[[Context, jax.Array], Any]
 
-# What `TrainState.window` sums up, and what a step reports. A vector each: one
-# more scalar in a step's arguments costs more than all of this arithmetic.
+# What `TrainState.window` sums up in every run. A vector: one more scalar in a step's
+# arguments costs more than all of this arithmetic.
 WINDOW = ("steps", "loss", "grad_norm", "elements", "first_nonfinite")
-REPORT = (*WINDOW, "learning_rate", "param_norm", "stop_votes")
 
 
-def logged(learning_rate: Schedule | float | None) -> tuple[str, ...]:
+def window_names(losses: Collection[str]) -> tuple[str, ...]:
+    """What `TrainState.window` sums up: `WINDOW`, and losses where they are several."""
+    several = losses if len(losses) > 1 else ()
+    return (*WINDOW, *(f"losses/{name}" for name in several))
+
+
+def report_names(
+    losses: Collection[str], schedules: Collection[str]
+) -> tuple[str, ...]:
+    """What a step reports, in its order."""
+    return (*window_names(losses), "param_norm", "stop_votes", *schedules)
+
+
+def logged(losses: Collection[str], schedules: Collection[str]) -> tuple[str, ...]:
     """The entries of a report that are shown to people, in their order."""
-    rate = () if learning_rate is None else ("learning_rate",)
-    return ("loss", "grad_norm", *rate, "param_norm")
-
-
-def model_inputs(inputs: Mapping[str, str], batch: Batch) -> dict[str, Any]:
-    """The model's arguments, taken from the batch by their key paths."""
-    return {
-        name: get_key({"batch": batch}, key, wanted_by=f"inputs.{name}")
-        for name, key in inputs.items()
-    }
-
-
-def forward(
-    model: Model,
-    loss: Loss,
-    inputs: Mapping[str, str],
-    *,
-    variables: Mapping[str, Any],
-    batch: Batch,
-    rngs: Mapping[str, jax.Array],
-) -> tuple[dict[str, Any], Mapping[str, Any]]:
-    """The context of a step after the model and the loss ran.
-
-    Returns:
-      `batch`, `preds`, `losses` and `weights` (both `[batch, ...]`), and the
-      model's other variable collections as they are now.
-    """
-    preds, model_state = model.apply(variables, model_inputs(inputs, batch), rngs)
-    context = {"batch": batch, "preds": preds}
-    values = loss(context)
-    return context | {
-        "losses": values,
-        "weights": weights_of(values, batch),
-    }, model_state
+    several = window_names(losses)[len(WINDOW) :]
+    return ("loss", *several, "grad_norm", *schedules, "param_norm")
 
 
 def make_init(
-    model: Model, optimizer: optax.GradientTransformation, seed: int
+    model: Model,
+    optimizer: optax.GradientTransformation,
+    seed: int,
+    losses: Collection[str] = (),
 ) -> Callable[[Any], TrainState]:
     """The function from the model's inputs to the state before step 1.
 
@@ -72,15 +59,24 @@ def make_init(
     """
 
     def init(inputs: Any) -> TrainState:
-        return initial_state(model.init(jax.random.key(seed), inputs), optimizer)
+        variables = model.init(jax.random.key(seed), inputs)
+        return initial_state(variables, optimizer, losses)
 
     return init
 
 
 def initial_state(
-    variables: Mapping[str, Any], optimizer: optax.GradientTransformation
+    variables: Mapping[str, Any],
+    optimizer: optax.GradientTransformation,
+    losses: Collection[str] = (),
 ) -> TrainState:
-    """The state before step 1, from what a model's `init` makes."""
+    """The state before step 1, from what a model's `init` makes.
+
+    Args:
+      variables: Boxed or bare.
+      optimizer: Makes its own state.
+      losses: The names of the losses.
+    """
     bare = dict(nn.meta.unbox(variables))
     params = bare.pop("params", {})
     return TrainState(
@@ -88,90 +84,113 @@ def initial_state(
         params=params,
         model_state=bare,
         opt_state=optimizer.init(params),
-        window=jnp.zeros(len(WINDOW), jnp.float32),
+        window=jnp.zeros(len(window_names(losses)), jnp.float32),
     )
 
 
 def make_train_step(
     model: Model,
-    loss: Loss,
+    losses: Mapping[str, Loss],
     optimizer: optax.GradientTransformation,
     *,
     inputs: Mapping[str, str],
-    learning_rate: Schedule | float | None,
+    schedules: Mapping[str, Schedule | float],
     log_every: int,
     num_train_steps: int,
     seed: int,
-) -> Callable[..., tuple[TrainState, jax.Array]]:
-    """The function `(state, batch, votes=None) -> (state, report)` of one update.
+    capture: Sequence[Place] = (),
+    measure: Measure | None = None,
+) -> Callable[..., tuple[TrainState, jax.Array, Any]]:
+    """The function `(state, batch, votes=None) -> (state, report, measured)`.
 
-    `report` is `[len(REPORT)]` float32: means over the window that began after the
-    last multiple of `log_every`, the number of steps in it, the sum of `elements`,
-    which step of it (from 1) was the first with a loss or gradient that is not
-    finite (0: none), what only a log point needs, else 0, and the largest of
-    `votes`: each process's wish to stop, `[devices]` int32, so that all of them
-    learn of it at the same step.
+    `report` is `[len(report_names)]` float32: means over the window that began after
+    the last multiple of `log_every`, the number of steps in it, the sum of `elements`
+    (the weights of the first loss), which step of it (from 1) was the first with a loss
+    or gradient that is not finite (0: none), what only a log point needs, else 0, and
+    the largest of `votes`: each process's wish to stop, `[devices]` int32, so that all
+    of them learn of it at the same step. Of `schedules` it has the values that this
+    update was made with.
+
+    Args:
+      model: The model.
+      losses: By name; what is minimized is the sum of weight times mean.
+      optimizer: What makes an update of a gradient.
+      inputs: The model's arguments by name, as key paths.
+      schedules: Functions of the step (or numbers) to be reported, by name.
+      log_every: Steps between log points.
+      num_train_steps: The last step, which is a log point too.
+      seed: Of dropout.
+      capture: The intermediates that a loss or `measure` reads.
+      measure: Makes `measured` of the whole context; None: that is None.
     """
 
     def train_step(
         state: TrainState, batch: Batch, votes: jax.Array | None = None
-    ) -> tuple[TrainState, jax.Array]:
+    ) -> tuple[TrainState, jax.Array, Any]:
         rng = jax.random.fold_in(jax.random.key(seed), state.step)
 
         def objective(params: Any) -> tuple[jax.Array, Any]:
             context, model_state = forward(
                 model,
-                loss,
+                losses,
                 inputs,
                 variables={"params": params, **state.model_state},
                 batch=batch,
+                step=state.step,
                 rngs={"dropout": rng},
+                capture=capture,
             )
-            weights = context["weights"]
-            elements = jnp.sum(weights)
-            # A batch that is all padding has a loss of 0, not 0/0.
-            mean = jnp.sum(context["losses"] * weights) / jnp.maximum(elements, 1.0)
-            return mean, (elements, model_state)
+            return total_loss(context["losses"]), (context, model_state)
 
         gradient = jax.value_and_grad(objective, has_aux=True)
-        (mean_loss, (elements, model_state)), grads = gradient(state.params)
+        (loss, (context, model_state)), grads = gradient(state.params)
         updates, opt_state = optimizer.update(grads, state.opt_state, state.params)
         params = optax.apply_updates(state.params, updates)
+        step = state.step + 1
 
         grad_norm = optax.tree.norm(grads)
         window = jnp.where(state.step % log_every == 0, 0.0, state.window)
-        steps, loss_sum, norm_sum, elements_sum, first_nonfinite = window
-        steps += 1
-        finite = jnp.isfinite(mean_loss) & jnp.isfinite(grad_norm)
-        newly = ~finite & (first_nonfinite == 0)
-        window = jnp.stack(
+        steps = window[0] + 1
+        finite = jnp.isfinite(loss) & jnp.isfinite(grad_norm)
+        newly = ~finite & (window[WINDOW.index("first_nonfinite")] == 0)
+        # JAX has put them into the order of their names.
+        first, *others = found = [context["losses"][name] for name in losses]
+        means = [one.mean() for one in found] if others else []
+        window += jnp.stack(
             [
-                steps,
-                loss_sum + mean_loss,
-                norm_sum + grad_norm,
-                elements_sum + elements,
-                jnp.where(newly, steps, first_nonfinite),
+                jnp.float32(1),
+                loss,
+                grad_norm,
+                jnp.sum(first.weights),
+                jnp.where(newly, steps, 0.0),
+                *means,
             ]
         )
-        rate = learning_rate(state.step) if callable(learning_rate) else learning_rate
-        step = state.step + 1
+        at_log_point = (step % log_every == 0) | (step == num_train_steps)
         param_norm = jax.lax.cond(
-            (step % log_every == 0) | (step == num_train_steps),
+            at_log_point,
             lambda: optax.tree.norm(params).astype(jnp.float32),
             lambda: jnp.float32(0),
         )
-        report = jnp.stack(
+        report = jnp.concatenate(
             [
-                window[0],
-                window[1] / steps,
-                window[2] / steps,
-                window[3],
-                window[4],
-                jnp.asarray(0 if rate is None else rate, jnp.float32),
-                param_norm,
-                jnp.float32(0) if votes is None else jnp.max(votes),
+                window[:1],
+                window[1:3] / steps,
+                window[3:5],
+                window[5:] / steps,
+                jnp.stack(
+                    [
+                        param_norm,
+                        jnp.float32(0) if votes is None else jnp.max(votes),
+                        *(_value(rate, state.step) for rate in schedules.values()),
+                    ]
+                ),
             ]
         )
+        measured = None
+        if measure is not None:
+            context |= {"params": state.params, "grads": grads, "updates": updates}
+            measured = measure(context, at_log_point)
         state = TrainState(
             step=step,
             params=params,
@@ -179,28 +198,64 @@ def make_train_step(
             opt_state=opt_state,
             window=window,
         )
-        return state, report
+        return state, report, measured
 
     return train_step
 
 
+def _value(rate: Schedule | float, step: jax.Array) -> jax.Array:
+    """What a schedule, or a number, says of a step, [] float32."""
+    return jnp.asarray(rate(step) if callable(rate) else rate, jnp.float32)
+
+
+def at_log_points(metrics: Mapping[str, Metric]) -> Measure | None:
+    """Metrics of a log point's own batch; between two of them they cost nothing.
+
+    Args:
+      metrics: By name; without any there is nothing to measure.
+
+    Returns:
+      What gives the metrics' states, packed; all zeros between log points.
+    """
+    if not metrics:
+        return None
+
+    def measure(context: Context, at_log_point: jax.Array) -> Packed:
+        return pack_states_if(
+            at_log_point,
+            lambda: compute_states(metrics, context, where="train_metrics"),
+        )
+
+    return measure
+
+
 def make_eval_step(
     model: Model,
-    loss: Loss,
+    losses: Mapping[str, Loss],
     *,
     inputs: Mapping[str, str],
     metrics: Mapping[str, Metric],
-) -> Callable[[Any, Any, Batch], jax.Array]:
-    """The function `(params, model_state, batch) -> [len(metrics), 2]` float32.
+    capture: Sequence[Place] = (),
+) -> Callable[..., Packed]:
+    """The function `(params, model_state, batch, step) -> Packed`.
 
-    A row a metric: this batch's share of its numerator and of its denominator.
+    What is packed are the metrics' states of this batch, by name. `step` is the number
+    of updates that were made, [] int32, for losses whose weight is a schedule.
     """
 
-    def eval_step(params: Any, model_state: Any, batch: Batch) -> jax.Array:
-        variables = {"params": params, **model_state}
+    def eval_step(
+        params: Any, model_state: Any, batch: Batch, step: jax.Array
+    ) -> Packed:
         context, _ = forward(
-            model, loss, inputs, variables=variables, batch=batch, rngs={}
+            model,
+            losses,
+            inputs,
+            variables={"params": params, **model_state},
+            batch=batch,
+            step=step,
+            rngs={},
+            capture=capture,
         )
-        return jnp.stack([jnp.stack(metric(context)) for metric in metrics.values()])
+        return pack_states(compute_states(metrics, context))
 
     return eval_step

@@ -24,7 +24,7 @@ import fdlkit
 from fdlkit.sharding.mesh import MESH_AXES
 from fdlkit.train.feed import Feed
 from fdlkit.train.setup import using
-from fdlkit.train.step import REPORT
+from fdlkit.train.step import WINDOW
 from tests.check.mutants import mutants
 
 
@@ -52,7 +52,7 @@ class Real:
         except Exception as error:  # noqa: BLE001 - whatever it is, it does not run
             text = " ".join(str(error).split())[:200]
             return {"error": f"{type(error).__name__}: {text}"}
-        loss = report[REPORT.index("loss")]
+        loss = report[WINDOW.index("loss")]
         if not np.isfinite(loss):
             return {"error": f"the loss is {loss}"}
         padded, used = self._constraints(setup)
@@ -81,7 +81,7 @@ class Real:
         state = jax.tree.map(fill, setup.state, setup.shardings)
         batch = next(trainer.train_data.batches())
         placed = Feed(trainer.train_data.batch_size, setup.batch_sharding).place(batch)
-        _, report = self._programs[digest](state, placed, None)
+        _, report, _ = self._programs[digest](state, placed, None)
         return np.asarray(report)
 
     def _constraints(self, setup: Any) -> tuple[list[str], set[str]]:

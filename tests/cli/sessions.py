@@ -660,6 +660,7 @@ SESSIONS: dict[str, list[str]] = {
         "codegen lm.py:T --out=x.py --verify=maybe",
         "codegen lm.py:T --out=x.py --style=build --verify=steps:3",
         "codegen lm.py:T --out=no/such/folder/x.py --style=build",
+        "codegen lm.py:T --out=lm.py --style=build",
         "codegen trouble.py:unwritable --out=x.py --style=fiddle",
         "codegen trouble.py:unwritable --out=x.py --style=build",
         "codegen trouble.py:unset --out=x.py --style=build",

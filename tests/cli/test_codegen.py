@@ -135,3 +135,22 @@ def test_the_file_that_defines_the_config_is_never_replaced(argv, out, project, 
     assert sorted(p.name for p in project.iterdir() if p.suffix == ".py") == [
         *("link.py", "plain.py", "small.py")
     ]
+
+
+@pytest.mark.parametrize("argv", [["codegen", "--style=fiddle"], ["show"]])
+def test_the_json_that_is_the_target_is_never_replaced(argv, project, capsys):
+    assert cli.main(["show", "plain.py:base", "--format=json", "--out=kept.json"]) == 0
+    before = (project / "kept.json").read_text()
+    (project / "link").symlink_to("kept.json")
+    verb, *flags = argv
+    for out in ("kept.json", "link"):
+        assert cli.main([verb, "./kept.json", *flags, f"--out={out}"]) == 2
+        said = capsys.readouterr().err
+        assert f"error: cannot write {out}: the answer is made from it" in said
+    assert (project / "kept.json").read_text() == before
+
+
+def test_a_listing_never_replaces_what_it_lists(project, capsys):
+    assert cli.main(["show", "plain.py", "--out=plain.py"]) == 2
+    assert "the answer is made from it" in capsys.readouterr().err
+    assert (project / "plain.py").read_text() == PLAIN

@@ -71,7 +71,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path):
         "output.write('x' * 5000, sys.argv[1])"
     )
     done = run(code, path)
-    assert "UserError: cannot write" in done.stderr
+    assert "RunFailedError: cannot write" in done.stderr
     assert path.read_text() == "old" and os.listdir(tmp_path) == ["a.html"]
 
 

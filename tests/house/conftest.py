@@ -13,7 +13,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # A room that is not here is of the hall, which knows both wings.
 WINGS = {
-    **dict.fromkeys(("train", "nn", "data", "sharding", "keys", "eject"), "training"),
+    **dict.fromkeys(
+        ("train", "nn", "data", "sharding", "keys", "key_guesses", "eject"), "training"
+    ),
     **dict.fromkeys(
         (
             *("flags", "view", "completion", "diff", "overrides"),

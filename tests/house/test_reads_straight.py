@@ -24,6 +24,7 @@ LATE_IMPORTS: dict[tuple[str, str], str] = {
 # Calls that only make a value, so that a constant may be made by them.
 PURE_CALLS = frozenset(
     {
+        "contextvars.ContextVar",
         "dict",
         "frozenset",
         "jnp.dtype",

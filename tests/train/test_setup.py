@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
@@ -13,8 +15,9 @@ from jax.sharding import AbstractMesh, AxisType
 from fdlkit.data.pipeline import Pipeline
 from fdlkit.data.source import InMemory
 from fdlkit.errors import UserError
+from fdlkit.keys import Key
 from fdlkit.sharding.mesh import MESH_AXES
-from fdlkit.train.losses import CrossEntropy, SquaredError
+from fdlkit.train.losses import CrossEntropy, Loss, SquaredError
 from fdlkit.train.throughput import Clock, StepCost, count_flops, peak_flops
 from tests.train.toys import Mlp, examples, make_trainer
 
@@ -176,12 +179,12 @@ def test_a_rate_above_the_peak_is_not_reported_as_utilisation(monkeypatch):
 def test_cross_entropy_is_nats_per_label():
     logits = jnp.log(jnp.array([[[0.5, 0.25, 0.25]]]))
     loss = CrossEntropy()({"preds": logits, "batch": {"labels": jnp.array([[1]])}})
-    np.testing.assert_allclose(loss, [[np.log(4)]], rtol=1e-6)
+    np.testing.assert_allclose(loss.values, [[np.log(4)]], rtol=1e-6)
 
 
 def test_squared_error_is_a_mean_over_each_row():
     context = {"preds": jnp.array([[1.0, 3.0]]), "batch": {"labels": jnp.zeros((1, 2))}}
-    np.testing.assert_allclose(SquaredError()(context), [5.0])
+    np.testing.assert_allclose(SquaredError()(context).values, [5.0])
 
 
 @pytest.mark.parametrize(
@@ -203,11 +206,13 @@ def test_a_mask_of_rows_weighs_every_element_of_its_row():
     data["mask"] = np.repeat([1.0, 0.0], 8).astype(np.float32)
     pipeline = Pipeline(source=InMemory(data), batch_size=16, shuffle=False)
 
-    class PerElement:
-        unit = "elements"
+    @dataclasses.dataclass(frozen=True, kw_only=True)
+    class PerElement(Loss):
+        predictions: Key = "preds"
+        labels: Key = "batch.labels"
 
-        def __call__(self, context):
-            return (context["preds"] - context["batch"]["labels"]) ** 2
+        def values(self, *, predictions, labels):
+            return (predictions - labels) ** 2
 
     model = Mlp(dropout=0.0)
     trainer = make_trainer(

@@ -115,10 +115,10 @@ def evaluated(trainer: Any, shapes: Any, mesh: Any) -> Callable[[], Any]:
     def run() -> Any:
         step = make_train_step(
             as_model(trainer.model),
-            trainer.loss,
+            trainer.losses,
             trainer.optimizer,
             inputs=trainer.inputs,
-            learning_rate=trainer.learning_rate,
+            schedules=trainer.all_schedules,
             log_every=trainer.log_every,
             num_train_steps=trainer.num_train_steps,
             seed=trainer.seed,

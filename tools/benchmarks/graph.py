@@ -34,9 +34,9 @@ from fdlkit.view import dot, scene, tree
 SIZES = (100, 1_000, 3_000, 10_000)
 
 # The whole benchmark is for a few minutes. A peer is timed once from `ONCE` seconds on,
-# and not at all from `NEVER` on, but for the two that a promise is made of.
+# and not at all from `NEVER` on, but for those that a promise is made of.
 ONCE, NEVER = 0.5, 6.0
-PROMISED = {"diff, leaf": 200, "dump": 20}
+PROMISED = {"diff, leaf": 200, "diff, insertion": 200, "diff, 1 %": 200, "dump": 20}
 PROMISED_AT = 3_000
 
 # What doubling the nodes may cost.

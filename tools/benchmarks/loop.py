@@ -86,9 +86,42 @@ def lm_base(steps: int) -> tuple[Trainer, Callable[..., Any], str]:
 
 
 def compare(name: str, make: Callable[[int], Any], steps: int, rounds: int) -> None:
-    """Prints the two loops' medians, ratios and the A/A spread."""
+    """One model under both loops."""
     trainer, per_row_loss, argument = make(steps)
-    log_every = trainer.log_every
+
+    def hand(workdir: Path, at_log: Callable[[int], None]) -> None:
+        hand_written.train(
+            trainer.model,
+            trainer.train_data,
+            trainer.optimizer,
+            schedule=trainer.learning_rate,
+            per_row_loss=per_row_loss,
+            argument=argument,
+            steps=steps,
+            log_every=trainer.log_every,
+            workdir=workdir,
+            at_log=at_log,
+        )
+
+    interleave(name, trainer, hand, rounds=rounds)
+
+
+def interleave(
+    name: str,
+    trainer: Trainer,
+    hand_loop: Callable[[Path, Callable[[int], None]], None],
+    *,
+    rounds: int,
+) -> None:
+    """Runs both loops in turn; prints medians, ratios and the A/A spread.
+
+    Args:
+      name: For the table.
+      trainer: Ours.
+      hand_loop: `(workdir, at_log)`: the peer, for as many steps.
+      rounds: How often; the peer runs twice in each.
+    """
+    log_every, steps = trainer.log_every, trainer.num_train_steps
     first, last = 2 * log_every, steps - log_every
     log_cpu: list[float] = []
     marks = Marks(first, last)
@@ -112,18 +145,7 @@ def compare(name: str, make: Callable[[int], Any], steps: int, rounds: int) -> N
     def hand(workdir: Path) -> tuple[float, float]:
         nonlocal marks
         marks = Marks(first, last)
-        hand_written.train(
-            trainer.model,
-            trainer.train_data,
-            trainer.optimizer,
-            schedule=trainer.learning_rate,
-            per_row_loss=per_row_loss,
-            argument=argument,
-            steps=steps,
-            log_every=log_every,
-            workdir=workdir,
-            at_log=marks.at,
-        )
+        hand_loop(workdir, marks.at)
         return marks.per_step()
 
     setattr(train_loop._Loop, "log", timed_log)  # noqa: B010 - a method, for mypy

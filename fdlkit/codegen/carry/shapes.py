@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from fdlkit.codegen.carry.edits import Edit
 from fdlkit.codegen.carry.homes import is_shape
 from fdlkit.codegen.carry.modules import FUNCTIONS, Function, Module
 from fdlkit.codegen.carry.reach import Reach
 from fdlkit.codegen.carry.scopes import all_arguments
+
+WIDTH = 88  # of a line, as ruff formats code
 
 
 def shaped(module: Module, node: ast.AST | None, reach: Reach) -> list[ast.Subscript]:
@@ -47,8 +49,7 @@ def edits(module: Module, statement: ast.stmt, reach: Reach) -> Iterator[Edit]:
             if notes and below.lineno > node.lineno:
                 after = first.end_lineno if below is not first else node.lineno
                 at = module.line_start(module.first_line(below, after=after or 0))
-                indent = " " * below.col_offset
-                yield Edit(at, at, f"{indent}# {', '.join(notes)}\n")
+                yield Edit(at, at, _comment(notes, " " * below.col_offset))
         elif isinstance(node, ast.AnnAssign):
             found = shaped(module, node.annotation, reach)
             for one in found:
@@ -56,6 +57,17 @@ def edits(module: Module, statement: ast.stmt, reach: Reach) -> Iterator[Edit]:
             if found:
                 _, end = module.span(node)
                 yield Edit(end, end, f"  # {', '.join(map(_shape, found))}")
+
+
+def _comment(notes: Sequence[str], indent: str) -> str:
+    """Notes on as few lines as there is room for."""
+    lines = [f"{indent}#"]
+    for number, note in enumerate(notes):
+        piece = f" {note}," if number + 1 < len(notes) else f" {note}"
+        if len(lines[-1]) + len(piece) > WIDTH and not lines[-1].endswith("#"):
+            lines.append(f"{indent}#")
+        lines[-1] += piece
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _signature(node: Function) -> Iterator[tuple[str, ast.expr | None]]:

@@ -60,10 +60,10 @@ def evidence(trainer: Any, steps: int) -> dict[str, Any]:
     batches = trainer.train_data.batches()
     for _ in range(steps):
         batch = jax.device_put(next(batches), setup.batch_sharding)
-        state, report = step(state, batch, None)
-        told = np.asarray(report)
-        found["reports"].append(told.tobytes().hex())
-        found["losses"].append(float(told[1]))
+        state, report, measured = step(state, batch, None)
+        told = [np.asarray(leaf) for leaf in (report, *jax.tree.leaves(measured))]
+        found["reports"].append("".join(array.tobytes().hex() for array in told))
+        found["losses"].append(float(told[0][1]))
     # Threads that read ahead would go on; the plain iterator has none.
     getattr(batches, "close", lambda: None)()
     return found

@@ -30,19 +30,26 @@ from fdlkit.sharding.layout import (
 )
 from fdlkit.sharding.mesh import Mesh
 from fdlkit.train.checkpoints import CheckpointPolicy
+from fdlkit.train.context import (
+    model_inputs,
+    named_losses,
+    step_spec,
+    wanted_interms,
+)
 from fdlkit.train.losses import CrossEntropy, Loss
 from fdlkit.train.metrics import Metric
 from fdlkit.train.models import LinenModel
 from fdlkit.train.progress import LineProgress
 from fdlkit.train.state import TrainState
+from fdlkit.train.states import merge_states, results
 from fdlkit.train.step import (
-    REPORT,
     Schedule,
+    at_log_points,
     logged,
     make_eval_step,
     make_init,
     make_train_step,
-    model_inputs,
+    report_names,
 )
 from fdlkit.train.stop import Stop
 from fdlkit.train.trainer import mean_loss, token_inputs
@@ -66,22 +73,30 @@ class Setup:
         self._mesh = trainer.mesh.make()
         self._rules = tuple(trainer.rules)
         self._trainer = trainer
-        self._init = make_init(model, trainer.optimizer, trainer.seed)
+        losses = trainer.losses
+        self._init = make_init(model, trainer.optimizer, trainer.seed, tuple(losses))
         self._train_step = make_train_step(
             model,
-            trainer.loss,
+            losses,
             trainer.optimizer,
             inputs=trainer.inputs,
-            learning_rate=trainer.learning_rate,
+            schedules=trainer.all_schedules,
             log_every=trainer.log_every,
             num_train_steps=trainer.num_train_steps,
             seed=trainer.seed,
+            capture=wanted_interms(losses, trainer.train_metrics),
+            measure=at_log_points(trainer.train_metrics),
         )
         self._eval_step = make_eval_step(
-            model, trainer.loss, inputs=trainer.inputs, metrics=trainer.metrics
+            model,
+            losses,
+            inputs=trainer.inputs,
+            metrics=trainer.metrics,
+            capture=wanted_interms(losses, trainer.metrics),
         )
         self._batch = abstract_batch(trainer.train_data)
-        self._inputs = model_inputs(trainer.inputs, self._batch)
+        context = {"batch": self._batch, "step": step_spec()}
+        self._inputs = model_inputs(trainer.inputs, context)
         with self._around():
             rng = jax.random.key(trainer.seed)
             boxed = dict(jax.eval_shape(model.init, rng, self._inputs))
@@ -113,7 +128,7 @@ class Setup:
                 self._train_step,
                 donate_argnums=0,
                 in_shardings=(self.shardings, self.batch_sharding, None),
-                out_shardings=(self.shardings, self._replicated),
+                out_shardings=(self.shardings, self._replicated, self._replicated),
             ).lower(self.state, self._batch, None)
 
     def lower_eval_step(self) -> Any:
@@ -126,12 +141,14 @@ class Setup:
                     self.shardings.params,
                     self.shardings.model_state,
                     self.batch_sharding,
+                    self._replicated,
                 ),
                 out_shardings=self._replicated,
             ).lower(
                 self.state.params,
                 self.state.model_state,
                 abstract_batch(self._trainer.eval_data),
+                step_spec(),
             )
 
     @contextlib.contextmanager
@@ -166,11 +183,13 @@ class Trainer:
       train_data: Training batches.
       optimizer: An Optax transformation.
       num_train_steps: How many updates the run makes.
-      loss: Per-element values from the step's context.
+      loss: What is minimized: a loss, or several by name, summed.
       inputs: The model's arguments by name, and where in the batch they are.
       eval_data: Held-out batches; None: no evaluation.
       metrics: What an evaluation reports, by name.
+      train_metrics: What a log point reports of its own batch, by name.
       learning_rate: What the optimizer was given as its own, to be logged.
+      schedules: Other values that follow the step, to be logged.
       mesh: The device mesh.
       rules: What mesh axes a logical axis is cut over.
       log_every: Steps between log points; what is logged is a mean over them.
@@ -183,17 +202,31 @@ class Trainer:
     train_data: Pipeline
     optimizer: optax.GradientTransformation
     num_train_steps: int
-    loss: Loss = CrossEntropy()
+    loss: Loss | Mapping[str, Loss] = CrossEntropy()
     inputs: Mapping[str, str] = dataclasses.field(default_factory=token_inputs)
     eval_data: Pipeline | None = None
     metrics: Mapping[str, Metric] = dataclasses.field(default_factory=mean_loss)
+    train_metrics: Mapping[str, Metric] = dataclasses.field(default_factory=dict)
     learning_rate: Schedule | float | None = None
+    schedules: Mapping[str, Schedule | float] = dataclasses.field(default_factory=dict)
     mesh: Mesh = Mesh()
     rules: AxisRules = DEFAULT_RULES
     log_every: int = 100
     eval_every: int | None = None
     checkpoints: CheckpointPolicy = CheckpointPolicy()
     seed: int = 0
+
+    @property
+    def losses(self) -> Mapping[str, Loss]:
+        """The losses by name; a single one is named `loss`."""
+        return named_losses(self.loss)
+
+    @property
+    def all_schedules(self) -> dict[str, Schedule | float]:
+        """What follows the step and is logged, by the name under which it is."""
+        rate = self.learning_rate
+        own = {} if rate is None else {"learning_rate": rate}
+        return own | {f"schedules/{name}": s for name, s in self.schedules.items()}
 
     @functools.cached_property
     def setup(self) -> Setup:
@@ -229,6 +262,7 @@ class Trainer:
                 tell(self._evaluate(state))
             if step < self.num_train_steps:
                 train_step = setup.lower_train_step().compile()
+            unit = next(iter(self.losses.values())).unit
             report, began, timed = None, time.perf_counter(), step
             while step < self.num_train_steps and stop.signal is None:
                 # The devices are at work on the step before while this is read.
@@ -237,18 +271,21 @@ class Trainer:
                     raise RunFailedError(f"the training data ends after {step} batches")
                 batch = jax.device_put(rows, setup.batch_sharding)
                 jax.block_until_ready(report)
-                state, report = train_step(state, batch, None)
+                state, report, measured = train_step(state, batch, None)
                 step += 1
                 if step % self.log_every == 0 or step == self.num_train_steps:
                     values = self._checked(step, report)
                     now = time.perf_counter()
                     rate = (step - timed) / (now - began)
                     elements = rate * values["elements"] / values["steps"]
-                    tell(
-                        {name: values[name] for name in logged(self.learning_rate)}
-                        | {"steps_per_sec": rate}
-                        | {f"{self.loss.unit}_per_sec": elements}
-                    )
+                    told = {
+                        name: values[name]
+                        for name in logged(self.losses, self.all_schedules)
+                    }
+                    if measured is not None:
+                        numbers = results(self.train_metrics, measured.unpack())
+                        told |= {f"train/{name}": x for name, x in numbers.items()}
+                    tell(told | {"steps_per_sec": rate, f"{unit}_per_sec": elements})
                     began, timed = now, step
                 if self._evaluates_at(step):
                     tell(self._evaluate(state))
@@ -265,7 +302,8 @@ class Trainer:
 
     def _checked(self, step: int, report: jax.Array) -> dict[str, float]:
         """A step's report by name; refuses numbers that are not finite."""
-        values = dict(zip(REPORT, np.asarray(report).tolist(), strict=True))
+        names = report_names(self.losses, self.all_schedules)
+        values = dict(zip(names, np.asarray(report).tolist(), strict=True))
         if values["first_nonfinite"]:
             bad = step - int(values["steps"]) + int(values["first_nonfinite"])
             raise RunFailedError(
@@ -282,17 +320,15 @@ class Trainer:
         return periodic or step == self.num_train_steps
 
     def _evaluate(self, state: TrainState) -> dict[str, float]:
-        """Each metric over the whole set: sums in float64, one division at the end."""
+        """Each metric over the whole set."""
         assert self.eval_data is not None
-        totals = np.zeros((len(self.metrics), 2))
+        totals = None
         for rows in self.eval_data.batches():
             batch = jax.device_put(rows, self.setup.batch_sharding)
-            sums = self._eval_step(state.params, state.model_state, batch)
-            totals += np.asarray(sums, np.float64)
-        return {
-            f"eval/{name}": float(numerator / denominator) if denominator else 0.0
-            for name, (numerator, denominator) in zip(self.metrics, totals, strict=True)
-        }
+            packed = self._eval_step(state.params, state.model_state, batch, state.step)
+            totals = merge_states(self.metrics, totals, packed.unpack())
+        numbers = {} if totals is None else results(self.metrics, totals)
+        return {f"eval/{name}": number for name, number in numbers.items()}
 
     @functools.cached_property
     def _eval_step(self) -> Any:

@@ -7,17 +7,20 @@ import dataclasses
 import fiddle as fdl
 import jax.numpy as jnp
 
+from fdlkit.keys import Key
+from fdlkit.train.losses import Loss
 from tests.check.house import experiment
 
 
-@dataclasses.dataclass(frozen=True)
-class MeanError:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MeanError(Loss):
     """One number for a whole batch."""
 
-    unit: str = "examples"
+    predictions: Key = "preds"
+    labels: Key = "batch.labels"
 
-    def __call__(self, context):
-        return jnp.mean((context["preds"] - context["batch"]["labels"]) ** 2)
+    def values(self, *, predictions, labels):
+        return jnp.mean((predictions - labels) ** 2)
 
 
 def broken():

@@ -31,8 +31,8 @@ import signal
 import sys
 import sysconfig
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, Protocol, TextIO, get_args
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal, NamedTuple, Protocol, TextIO, get_args
 
 import flax.linen as nn
 import flax.struct
@@ -76,25 +76,71 @@ def hint(word: str, candidates: Iterable[str]) -> str | None:
 # ---------
 
 
-def get_key(context: Mapping[str, Any], key: str, *, wanted_by: str) -> Any:
+Key = Annotated[str, "key path"]
+
+
+def parse_key(key: str) -> tuple[str | int, ...]:
+    """`preds.aux[0]` as `("preds", "aux", 0)`."""
+    parts = re.findall(r"([A-Za-z_]\w*)|\[(-?\d+)\]|\[(['\"])(.*?)\3\]", key)
+    return tuple(
+        int(index) if index else name or quoted for name, index, _, quoted in parts
+    )
+
+
+def get_key(context: Mapping[str, Any], key: str, *, wanted_by: str = "key") -> Any:
     """The value at a key path: `batch.tokens`, `preds.aux[0]`, `preds['a b']`.
 
     Raises:
       UserError: It leads nowhere; `wanted_by` says who asked.
     """
     value: Any = context
-    parts = re.findall(r"([A-Za-z_]\w*)|\[(-?\d+)\]|\['([^']*)'\]", key)
     try:
-        for name, index, quoted in parts:
-            if index:
-                value = value[int(index)]
-            elif isinstance(value, Mapping):
-                value = value[name or quoted]
+        for part in parse_key(key):
+            if isinstance(value, Mapping) or isinstance(part, int):
+                value = value[part]
             else:
-                value = getattr(value, name)
+                value = getattr(value, part)
     except (AttributeError, LookupError) as error:
         raise UserError(f"{wanted_by}={key!r} leads nowhere: {error!r}") from error
     return value
+
+
+def key_fields(cls: type) -> tuple[str, ...]:
+    """The names of a dataclass's fields that are annotated `Key` or `Key | None`."""
+    return tuple(
+        field.name
+        for field in dataclasses.fields(cls)
+        if field.type in (Key, Key | None, "Key", "Key | None")
+    )
+
+
+def resolve_keys(part: Any, context: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """What each `Key` field of a part leads to; one that is None is left out."""
+    return {
+        name: get_key(context, getattr(part, name), wanted_by=f"{where}.{name}")
+        for name in key_fields(type(part))
+        if getattr(part, name) is not None
+    }
+
+
+def keys_of(part: Any, where: str) -> dict[str, str]:
+    """All key paths of a part and of those that it holds, by where they stand."""
+    found: dict[str, str] = {}
+    if isinstance(part, Mapping):
+        for name, held in part.items():
+            found |= keys_of(held, f"{where}[{name!r}]")
+    elif isinstance(part, list | tuple):
+        for index, held in enumerate(part):
+            found |= keys_of(held, f"{where}[{index}]")
+    elif dataclasses.is_dataclass(part) and not isinstance(part, type):
+        keys = key_fields(type(part))
+        for field in dataclasses.fields(part):
+            held = getattr(part, field.name)
+            if field.name not in keys:
+                found |= keys_of(held, f"{where}.{field.name}")
+            elif held is not None:
+                found[f"{where}.{field.name}"] = held
+    return found
 
 
 # Sharding
@@ -282,6 +328,7 @@ class RmsNorm(nn.Module):
     @nn.compact
     def __call__(self, x: jax.Array) -> jax.Array:
         """Returns `x`, normalised, in its own dtype: `[..., embed]`."""
+        # x: Float[*b embed], returns: Float[*b embed]
         scale = self.param(
             "scale",
             ones_init(("embed",)),
@@ -389,6 +436,8 @@ class Transformer(nn.Module, kw_only=True):
         Raises:
           ValueError: A part does not fit `hidden` or `vocab_size`.
         """
+        # tokens: Integer[batch time], segment_ids: Integer[batch time],
+        # positions: Integer[#batch time], returns: Float[batch time {self.vocab_size}]
         if positions is None:
             positions = (
                 jnp.arange(tokens.shape[1])[None]
@@ -587,6 +636,7 @@ class Embed(nn.Module):
           `[..., embed]`. A token past the end gives NaN: a wrong tokenizer is not to
           train in silence.
         """
+        # tokens: Integer[*b], returns: Float[*b {self.features}]
         # Rows are looked up in whole: cut by `fsdp`, they would have to be put together
         # after the lookup, once for each token instead of once for each row.
         table = nn.with_logical_constraint(
@@ -604,6 +654,8 @@ class Embed(nn.Module):
         Returns:
           `[batch, time, vocab]`.
         """
+        # x: Float[batch time {self.features}],
+        # returns: Float[batch time {self.vocab_size}]
         return contract(
             "btd,vd->btv",
             x.astype(self.dtype),
@@ -873,6 +925,8 @@ class Block(nn.Module):
         positions: jax.Array | None = None,
     ) -> jax.Array:
         """Returns the stream after this layer, `[batch, time, embed]`, in its dtype."""
+        # x: Float[batch time embed], segment_ids: Integer[batch time],
+        # positions: Integer[#batch time], returns: Float[batch time embed]
         residual = self.attention(
             self.norm(name="attention_norm")(x),
             segment_ids=segment_ids,
@@ -1096,6 +1150,7 @@ class Mlp(nn.Module):
     def __call__(self, x: jax.Array) -> jax.Array:
         """Returns the layer's output, `[batch, time, embed]` to the same shape."""
 
+        # x: Float[batch time embed], returns: Float[batch time embed]
         def up(name: str) -> jax.Array:
             return Einsum(
                 "btd,df->btf",
@@ -1654,96 +1709,415 @@ class TokenWindows(Source):
 # --------
 
 
+def batch_mask(context: Mapping[str, Any]) -> Any | None:
+    """The `mask` of a step's batch, where it has one.
+
+    It is the one reserved name in a batch: rows that only fill the last batch of an
+    evaluation, and tokens that are not to be predicted, have 0 there.
+    """
+    batch = context.get("batch")
+    return batch.get("mask") if isinstance(batch, Mapping) else None
+
+
+def weighted(values: jax.Array, weights: jax.Array) -> jax.Array:
+    """Values times weights; what counts nothing is 0, whatever its value is."""
+    return jnp.where(weights != 0, values * weights, 0.0)
+
+
+def spread_mask(mask: Any | None, shape: tuple[int, ...], *, where: str) -> jax.Array:
+    """The mask of some first dims, or 1 where there is none, float32 of `shape`."""
+    del where
+    if mask is None:
+        return jnp.ones(shape, jnp.float32)
+    weights = jnp.asarray(mask, jnp.float32)
+    extra = len(shape) - weights.ndim
+    return jnp.broadcast_to(weights.reshape(weights.shape + (1,) * extra), shape)
+
+
+def observed(method: Callable[..., Any], where: str, read: Mapping[str, Any]) -> Any:
+    """What a method of a loss or metric makes of what it reads."""
+    del where
+    return method(**read)
+
+
 Context = Mapping[str, Any]
 
 
-class Loss(Protocol):
-    """Per-element losses from a step's context."""
+class Elements(NamedTuple):
+    """What a loss says of a batch, before it is one number.
 
-    @property
-    def unit(self) -> str:
-        """What one element is, in the plural; names the logged rate."""
+    Attributes:
+      values: A loss each, `[batch, ...]` float32.
+      weights: How much each counts, of the same shape; 0 for padding.
+      factor: What the mean is multiplied by in the total, [] float32.
+    """
 
-    def __call__(self, context: Context) -> jax.Array:
-        """Values of any shape `[batch, ...]`, float32."""
+    values: jax.Array
+    weights: jax.Array
+    factor: jax.Array
+
+    def mean(self) -> jax.Array:
+        """The weighted mean of the values, []; 0, not 0/0, where all is padding."""
+        total = jnp.sum(weighted(self.values, self.weights))
+        return total / jnp.maximum(jnp.sum(self.weights), 1.0)
+
+
+def total_loss(losses: Mapping[str, Elements]) -> jax.Array:
+    """What is minimized: the sum of factor times mean over all losses, []."""
+    means = [elements.factor * elements.mean() for elements in losses.values()]
+    return jnp.sum(jnp.stack(means)) if len(means) > 1 else means[0]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class CrossEntropy:
+class Loss:
+    """One loss: a subclass says `values`, from what its `Key` fields lead to.
+
+        @dataclasses.dataclass(frozen=True, kw_only=True)
+        class Hinge(Loss):
+            scores: Key = "preds"
+            signs: Key = "batch.signs"
+
+            def values(self, *, scores, signs):
+                return jnp.maximum(0.0, 1.0 - signs * scores)
+
+    Attributes:
+      weight: What its mean is multiplied by in the sum of all losses: a number, or a
+        schedule (a function of the step, from 0).
+      mask: Key path of how much each element counts: of the shape of the values, or of
+        its first dims. None: `batch.mask` where a batch has one, else all count 1.
+      unit: What one element is, in the plural; names the logged rate.
+    """
+
+    weight: float | optax.Schedule = 1.0
+    mask: Key | None = None
+    unit: str = "examples"
+
+    def values(self, *args: Any, **read: Any) -> jax.Array:
+        """The loss of each element, `[batch, ...]`.
+
+        Args:
+          **read: What each `Key` field (but `mask`) leads to, by the field's name.
+        """
+        raise NotImplementedError(f"{type(self).__name__} says no `values`")
+
+    def counts(self, *args: Any, **read: Any) -> jax.Array | None:
+        """Which elements the loss itself counts, besides the mask; None: all.
+
+        Args:
+          **read: As for `values`.
+
+        Returns:
+          What the mask is multiplied by, of the shape of the values.
+        """
+        del args, read
+        return None
+
+    def __call__(self, context: Context, *, where: str = "loss") -> Elements:
+        """The elements of a step's context: values, their weights and the factor.
+
+        Args:
+          context: The step's: `batch`, `preds`, `step` and what else a key reads.
+          where: The config path of this loss, for messages.
+
+        Raises:
+          UserError: A key path that leads nowhere, or a mask that does not fit.
+        """
+        read = resolve_keys(self, context, where)
+        mask = read.pop("mask", None)
+        if mask is None:
+            mask = batch_mask(context)
+        values = observed(self.values, where, read).astype(jnp.float32)
+        weights = spread_mask(mask, values.shape, where=where)
+        own = self.counts(**read)
+        if own is not None:
+            weights = weights * own
+        factor = self.weight
+        if callable(factor):
+            factor = factor(get_key(context, "step", wanted_by=f"{where}.weight"))
+        return Elements(values, weights, jnp.asarray(factor, jnp.float32))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CrossEntropy(Loss):
     """Softmax cross-entropy with integer labels, in nats.
 
     Attributes:
       logits: Key path of the scores, `[batch, ..., classes]`.
       labels: Key path of the right classes, `[batch, ...]` integers.
       unit: What one label is, in the plural.
+      z_loss: The factor of the square of the logits' log-sum-exp, which keeps it near
+        0 (Chowdhery et al., 2022, take 1e-4).
+      label_smoothing: How much of each label is spread evenly over all classes, in
+        [0, 1) (Szegedy et al., 2016).
+      pad_label: Elements with this label are padding: they never count. None: there
+        is none.
     """
 
-    logits: str = "preds"
-    labels: str = "batch.labels"
+    logits: Key = "preds"
+    labels: Key = "batch.labels"
     unit: str = "tokens"
+    z_loss: float = 0.0
+    label_smoothing: float = 0.0
+    pad_label: int | None = None
 
-    def __call__(self, context: Context) -> jax.Array:
+    def __post_init__(self) -> None:
+        if not 0 <= self.label_smoothing < 1:
+            raise ValueError(
+                f"label_smoothing={self.label_smoothing}: it is a share of a label, at "
+                "least 0 and below 1"
+            )
+        if self.z_loss < 0:
+            raise ValueError(
+                f"z_loss={self.z_loss} is negative: it would reward large logits"
+            )
+
+    def values(self, *, logits: jax.Array, labels: jax.Array) -> jax.Array:
         """Nats per label, `[batch, ...]`."""
-        logits = get_key(context, self.logits, wanted_by="loss.logits")
-        labels = get_key(context, self.labels, wanted_by="loss.labels")
-        return optax.softmax_cross_entropy_with_integer_labels(
-            logits.astype(jnp.float32), labels
-        )
+        # logits: Float[*b classes], labels: Integer[*b], returns: Float[*b]
+        logits = logits.astype(jnp.float32)
+        if self.pad_label is not None:
+            # Padding may be no class at all, such as -1.
+            labels = jnp.where(labels == self.pad_label, 0, labels)
+        nats = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
+        if not (self.label_smoothing or self.z_loss):
+            return nats
+        log_z = jax.nn.logsumexp(logits, axis=-1)
+        if self.label_smoothing:
+            share = self.label_smoothing
+            even = log_z - jnp.mean(logits, axis=-1)
+            nats = (1 - share) * nats + share * even
+        if self.z_loss:
+            nats = nats + self.z_loss * jnp.square(log_z)
+        return nats
+
+    def counts(self, *, labels: jax.Array, **read: Any) -> jax.Array | None:
+        """1 for each label that is no padding."""
+        del read
+        if self.pad_label is None:
+            return None
+        return (labels != self.pad_label).astype(jnp.float32)
 
 
-def weights_of(values: jax.Array, batch: Mapping[str, Any]) -> jax.Array:
-    """How much each loss value counts: a batch's `mask`, else 1, `[batch, ...]`.
+# The exponent of the smallest float32 that is not 0, and the bits of an int32: both
+# together make any sum of such numbers a whole number of units of 2**-180.
+_LOWEST = -148
+_BITS = 32
+_UNITS = 1 << (_BITS - _LOWEST)
 
-    `mask` is the one reserved name in a batch: rows that only fill the last batch
-    of an evaluation, and tokens that are not to be predicted, have 0 there. It has
-    the shape of `values` or fewer dims.
+
+@dataclasses.dataclass(frozen=True)
+class ExactSum:
+    """A sum of numbers, as it is before anything is rounded.
+
+    A set of numbers has one, however the set is cut into parts and in whatever order
+    the parts are added.
+
+    Attributes:
+      units: What is finite of it, in units of 2**-180.
+      beyond: What is not: a sum of NaNs and infinities; 0 if there are none.
     """
-    if "mask" not in batch:
-        return jnp.ones_like(values)
-    mask = jnp.asarray(batch["mask"], values.dtype)
-    extra = values.ndim - mask.ndim
-    return jnp.broadcast_to(mask.reshape(mask.shape + (1,) * extra), values.shape)
+
+    units: int = 0
+    beyond: float = 0.0
+
+    def __add__(self, other: ExactSum) -> ExactSum:
+        return ExactSum(self.units + other.units, self.beyond + other.beyond)
+
+    def __float__(self) -> float:
+        """The nearest float64."""
+        return self.units / _UNITS + self.beyond
 
 
-class Metric(Protocol):
-    """A ratio over a data set, exact however its rows are cut into batches."""
+def exact_sum(numbers: Any) -> ExactSum:
+    """The sum of all numbers of an array.
 
-    def __call__(self, context: Context) -> tuple[jax.Array, jax.Array]:
-        """This batch's share of the numerator and of the denominator, [] float32.
+    Args:
+      numbers: float32 or int32, of any shape; or a sum, which is returned.
+    """
+    if isinstance(numbers, ExactSum):
+        return numbers
+    flat = np.asarray(numbers, np.float64).reshape(-1)
+    is_finite = np.isfinite(flat)
+    beyond = sum(flat[~is_finite].tolist())
+    mantissas, exponents = np.frexp(flat[is_finite])
+    wholes = np.ldexp(mantissas, _BITS).astype(np.int64)
+    units = 0
+    for exponent in np.unique(exponents).tolist():
+        part = int(wholes[exponents == exponent].sum())
+        units += part << (exponent - _LOWEST)
+    return ExactSum(units, beyond)
 
-        The context holds `batch`, `preds`, `losses` (values, `[batch, ...]`) and
-        `weights` (how much each counts, of the same shape).
+
+def exact_ratio(numerator: Any, denominator: Any) -> float:
+    """The quotient of two sums, rounded once; 0 where nothing was counted.
+
+    Args:
+      numerator: An array or a sum, see `exact_sum`.
+      denominator: The same.
+    """
+    above, below = exact_sum(numerator), exact_sum(denominator)
+    if above.beyond or below.beyond:
+        return math.nan if below.beyond else above.beyond
+    return above.units / below.units if below.units else 0.0
+
+
+State = Any
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Metric:
+    """A number (or several) over a data set: a subclass says `state` and `result`.
+
+    `state` is traced into the step and is one batch's share; `merge` and `result` run
+    on the host, with NumPy, at log points only. Numerators and denominators stay apart
+    until `result`, so that ragged batches weigh what they should.
+
+    Attributes:
+      mask: Key path of how much each element counts. None: `batch.mask` where a batch
+        has one, else all count the same.
+    """
+
+    mask: Key | None = None
+
+    def state(self, *args: Any, **read: Any) -> State:
+        """One batch's share, a tree of arrays, float32 or int32.
+
+        Args:
+          **read: What each `Key` field leads to, by the field's name; `mask` always:
+            `[batch, ...]` float32, or None where everything counts.
         """
+        raise NotImplementedError(f"{type(self).__name__} says no `state`")
+
+    def merge(self, a: State, b: State) -> State:
+        """The state of what `a` and `b` are of, on the host; associative.
+
+        Sums of leaves, in float64 and int64. Another merge than a sum is overridden
+        here; leaves come as NumPy arrays.
+        """
+        return jax.tree.map(lambda x, y: _widened(x) + _widened(y), a, b)
+
+    def result(self, state: State) -> float | Mapping[str, float]:
+        """The number that a state comes to, or several by name; on the host."""
+        raise NotImplementedError(f"{type(self).__name__} says no `result`")
+
+    def read(self, context: Context, *, where: str) -> dict[str, Any]:
+        """The arguments of `state`, from a step's context.
+
+        Raises:
+          UserError: A key path that leads nowhere.
+        """
+        read = resolve_keys(self, context, where)
+        mask = read.pop("mask", None)
+        if mask is None:
+            mask = batch_mask(context)
+        return read | {"mask": None if mask is None else jnp.asarray(mask, jnp.float32)}
+
+    def __call__(self, context: Context, *, where: str = "metrics") -> State:
+        """The state of a step's context; `where` is the config path, for messages."""
+        return observed(self.state, where, self.read(context, where=where))
+
+
+def _widened(leaf: Any) -> Any:
+    array = np.asarray(leaf)
+    return array.astype(np.int64 if array.dtype.kind in "iub" else np.float64)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class MeanLoss:
-    """The mean of the loss over all elements that count."""
+class Ratio(Metric):
+    """A quotient of two sums over all elements that count.
 
-    def __call__(self, context: Context) -> tuple[jax.Array, jax.Array]:
-        """Sums of weighted losses and of weights."""
-        weights = context["weights"]
-        return jnp.sum(context["losses"] * weights), jnp.sum(weights)
+    A subclass says `state`, most simply by `share`. A batch's state has a number a row
+    and the host adds these up without rounding: any cut of the rows into batches, over
+    any number of devices and processes, gives the same digits.
+    """
+
+    def merge(self, a: State, b: State) -> State:
+        """Sums of all numbers in a leaf, without rounding."""
+        return jax.tree.map(lambda x, y: exact_sum(x) + exact_sum(y), a, b)
+
+    def result(self, state: State) -> float:
+        """The quotient; 0 where nothing was counted."""
+        return exact_ratio(state["numerator"], state["denominator"])
+
+
+def quotient(numerator: jax.Array, denominator: jax.Array) -> dict[str, jax.Array]:
+    """The state of a `Ratio`: sums of each row, `[batch]` float32 both.
+
+    Args:
+      numerator: `[batch, ...]`, or [] for what a step has once.
+      denominator: The same.
+    """
+    return {"numerator": _row_sums(numerator), "denominator": _row_sums(denominator)}
+
+
+def _row_sums(x: jax.Array) -> jax.Array:
+    return jnp.sum(x.reshape(*x.shape[:1], -1), axis=-1, dtype=jnp.float32)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class BitsPerByte:
+class MeanLoss(Ratio):
+    """The mean of a loss over all elements that count.
+
+    Attributes:
+      loss: Key path of one loss, `losses.NAME`, or of all (`losses`): then it is the
+        total that is trained on, the sum of factor times mean.
+    """
+
+    loss: Key = "losses"
+
+    def state(
+        self, *, loss: Elements | Mapping[str, Elements], mask: jax.Array | None
+    ) -> State:
+        """For each loss the weighted sum and the sum of weights, `[batch]`."""
+        del mask  # the weights of a loss have it
+        if isinstance(loss, Elements):
+            return {"loss": loss_share(loss)}
+        states = {name: loss_share(elements) for name, elements in loss.items()}
+        for name, elements in loss.items():
+            states[name]["numerator"] *= elements.factor
+        return states
+
+    def result(self, state: State) -> float:
+        """The mean; the total of the means where there are several."""
+        return math.fsum(Ratio.result(self, share) for share in state.values())
+
+
+def loss_share(loss: Elements) -> dict[str, jax.Array]:
+    """The state of a loss's mean."""
+    return quotient(weighted(loss.values, loss.weights), loss.weights)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BitsPerByte(Ratio):
     """Cross-entropy in bits per byte of text, whatever the tokenizer.
 
     Attributes:
       tokenizer: Says how many bytes of text each token stands for.
       labels: Key path of the predicted tokens, `[batch, time]`.
+      loss: Key path of their cross-entropy in nats.
     """
 
     tokenizer: Tokenizer
-    labels: str = "batch.labels"
+    labels: Key = "batch.labels"
+    loss: Key = "losses.loss"
 
-    def __call__(self, context: Context) -> tuple[jax.Array, jax.Array]:
-        """Bits that the model spends, and bytes of text that they encode."""
-        labels = get_key(context, self.labels, wanted_by="metrics.labels")
+    def state(
+        self,
+        *,
+        labels: jax.Array,
+        loss: Elements,
+        mask: jax.Array | None,
+    ) -> State:
+        """Nats that the model spends, and bytes of text that they encode."""
+        # labels: Integer[batch time]
+        del mask  # the weights of the loss have it
         sizes = jnp.asarray(self.tokenizer.bytes_per_token, jnp.float32)[labels]
-        bits = jnp.sum(context["losses"] * context["weights"]) / math.log(2)
-        return bits, jnp.sum(sizes * context["weights"])
+        nats = weighted(loss.values, loss.weights)
+        return quotient(nats, sizes * loss.weights)
+
+    def result(self, state: State) -> float:
+        """Bits per byte."""
+        return Ratio.result(self, state) / math.log(2)
 
 
 @flax.struct.dataclass
@@ -1880,6 +2254,8 @@ class MetricsFile:
 
 Inputs = Mapping[str, Any]
 Variables = Mapping[str, Any]
+# Below `interms` in a step's context: `("encoder", "__call__", 0)`.
+Place = tuple[str | int, ...]
 
 
 class Model(Protocol):
@@ -1922,6 +2298,140 @@ class LinenModel:
         mutable = [name for name in variables if name != "params"] if rngs else []
         return self.module.apply(variables, rngs=dict(rngs), mutable=mutable, **inputs)
 
+    def apply_capturing(
+        self,
+        variables: Variables,
+        inputs: Inputs,
+        rngs: Mapping[str, jax.Array],
+        wanted: Sequence[Place],
+    ) -> tuple[Any, Variables, Mapping[str, Any]]:
+        """Runs the module as `apply` does, and keeps what modules in it return.
+
+        Args:
+          variables: As for `apply`.
+          inputs: As for `apply`.
+          rngs: As for `apply`.
+          wanted: The places to be kept, `("encoder", "__call__", 0)`; `()`: all.
+
+        Returns:
+          What `apply` does, and the intermediates: nested by the modules' names, a
+          tuple for each method with an item a call. Those of a `Repeat`'s layers are
+          stacked, `[layers, ...]`. What a module sows there is among them.
+        """
+
+        def keeps(module: nn.Module, method: str) -> bool:
+            at = (*module.path, method)
+            return any(
+                place[: len(at)] == at or at[: len(place)] == place for place in wanted
+            )
+
+        carried = [name for name in variables if name != "params"] if rngs else []
+        preds, changed = self.module.apply(
+            variables,
+            rngs=dict(rngs),
+            mutable=[*carried, "intermediates"],
+            capture_intermediates=keeps,
+            **inputs,
+        )
+        model_state = dict(changed)
+        return preds, model_state, model_state.pop("intermediates", {})
+
+
+def named_losses(loss: Loss | Mapping[str, Loss]) -> Mapping[str, Loss]:
+    """The losses of a trainer by name; a single one is named `loss`."""
+    return loss if isinstance(loss, Mapping) else {"loss": loss}
+
+
+def step_spec() -> jax.ShapeDtypeStruct:
+    """The shape of `step`."""
+    return jax.ShapeDtypeStruct((), jnp.int32)
+
+
+def loss_path(losses: Collection[str], name: str) -> str:
+    """The config path of a loss of this name: `loss` where there is but one."""
+    return "loss" if tuple(losses) == ("loss",) else f"loss[{name!r}]"
+
+
+def model_inputs(inputs: Mapping[str, str], context: Context) -> dict[str, Any]:
+    """The model's arguments, taken from the context by their key paths."""
+    return {
+        name: get_key(context, key, wanted_by=f"inputs.{name}")
+        for name, key in inputs.items()
+    }
+
+
+def wanted_interms(*parts: Any, keys: Sequence[str] = ()) -> tuple[Place, ...]:
+    """The places below `interms` that are read, each once.
+
+    Args:
+      *parts: Losses, metrics, and mappings of them.
+      keys: Other key paths.
+    """
+    texts = (*keys_of(parts, "").values(), *keys)
+    # One that is no key path is refused where it is looked up.
+    read = [parse_key(key) for key in texts if str(key).startswith("interms")]
+    return tuple(dict.fromkeys(key[1:] for key in read if key[0] == "interms"))
+
+
+def forward(
+    model: Model,
+    losses: Mapping[str, Loss],
+    inputs: Mapping[str, str],
+    *,
+    variables: Mapping[str, Any],
+    batch: Mapping[str, Any],
+    step: jax.Array,
+    rngs: Mapping[str, jax.Array],
+    capture: Sequence[Place] = (),
+) -> tuple[dict[str, Any], Mapping[str, Any]]:
+    """The context of a step after the model and the losses ran.
+
+    Args:
+      model: The model.
+      losses: By name.
+      inputs: The model's arguments by name, as key paths.
+      variables: The model's.
+      batch: The batch.
+      step: How many updates were made, [] int32.
+      rngs: For the model: a step in training gives `dropout`, evaluation nothing.
+      capture: The intermediates that a key asks for; without any, the model is applied
+        as ever and there is no `interms`.
+
+    Returns:
+      The context, and the model's other variable collections as they are now.
+    """
+    context: dict[str, Any] = {"batch": batch, "step": step}
+    given = model_inputs(inputs, context)
+    context["params"] = variables.get("params", {})
+    if capture:
+        context["preds"], model_state, context["interms"] = capturing(model)(
+            variables, given, rngs, capture
+        )
+    else:
+        context["preds"], model_state = model.apply(variables, given, rngs)
+    found = {
+        name: loss(context, where=loss_path(losses, name))
+        for name, loss in losses.items()
+    }
+    return context | {"losses": found}, model_state
+
+
+def capturing(model: Model) -> Any:
+    """How a model is applied so that intermediates are kept.
+
+    Raises:
+      UserError: It is of a kind that has none.
+    """
+    apply = getattr(model, "apply_capturing", None)
+    if apply is None:
+        raise UserError(
+            f"a key path begins with interms, and {type(model).__name__} keeps no "
+            "intermediates",
+            "a Flax Linen module does, without being changed",
+            "let the model return what is wanted, and read it from preds",
+        )
+    return apply
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LineProgress:
@@ -1949,55 +2459,171 @@ def format_values(values: Mapping[str, float]) -> str:
     return "  ".join(f"{name} {value:.4g}" for name, value in values.items())
 
 
-Batch = Mapping[str, Any]
-Schedule = Callable[[jax.Array], jax.Array]
-
-# What `TrainState.window` sums up, and what a step reports. A vector each: one
-# more scalar in a step's arguments costs more than all of this arithmetic.
-WINDOW = ("steps", "loss", "grad_norm", "elements", "first_nonfinite")
-REPORT = (*WINDOW, "learning_rate", "param_norm", "stop_votes")
+# Half of the bits of an int32. A float32 holds such a half exactly; the bits of a small
+# int, taken for a float32, are a number that some devices round to zero.
+_HALF = 16
 
 
-def logged(learning_rate: Schedule | float | None) -> tuple[str, ...]:
-    """The entries of a report that are shown to people, in their order."""
-    rate = () if learning_rate is None else ("learning_rate",)
-    return ("loss", "grad_norm", *rate, "param_norm")
+def compute_states(
+    metrics: Mapping[str, Metric], context: Context, *, where: str = "metrics"
+) -> dict[str, State]:
+    """Each metric's state of a step's context, by name.
+
+    A metric finds the states of those before it in the context, as `metrics.NAME`.
+
+    Args:
+      metrics: By name.
+      context: The step's.
+      where: The config path of `metrics`, for messages.
+    """
+    states: dict[str, State] = {}
+    for name, metric in metrics.items():
+        states[name] = metric(
+            {**context, "metrics": states}, where=f"{where}[{name!r}]"
+        )
+    return states
 
 
-def model_inputs(inputs: Mapping[str, str], batch: Batch) -> dict[str, Any]:
-    """The model's arguments, taken from the batch by their key paths."""
+@flax.struct.dataclass
+class Packed:
+    """All arrays of a tree in one: it goes to the host in a fraction of the time.
+
+    Attributes:
+      values: `[n]` float32: the leaves one after another. Integers of 32 bits are two
+        floats each, so they stay exact.
+      structure: The tree's.
+      leaves: The shape and type of each leaf.
+    """
+
+    values: Any
+    structure: Any = flax.struct.field(pytree_node=False)
+    leaves: tuple[tuple[tuple[int, ...], str], ...] = flax.struct.field(
+        pytree_node=False
+    )
+
+    def unpack(self) -> Any:
+        """The tree, of NumPy arrays; waits for the devices."""
+        flat = np.asarray(self.values)
+        found, begin = [], 0
+        for shape, dtype in self.leaves:
+            end = begin + math.prod(shape) * (2 if _is_wide(dtype) else 1)
+            found.append(_from_floats(flat[begin:end], dtype).reshape(shape))
+            begin = end
+        return jax.tree.unflatten(self.structure, found)
+
+
+def pack_states(tree: Any) -> Packed:
+    """A tree of arrays, bool, float16, bfloat16, float32 or of integers to 32 bits."""
+    leaves, structure = jax.tree.flatten(tree)
+    arrays = [jnp.asarray(leaf) for leaf in leaves]
+    parts = [_as_floats(array) for array in arrays]
+    return Packed(
+        values=jnp.concatenate(parts) if parts else jnp.zeros(0, jnp.float32),
+        structure=structure,
+        leaves=tuple((array.shape, array.dtype.name) for array in arrays),
+    )
+
+
+def pack_states_if(wanted: jax.Array, compute: Callable[[], Any]) -> Packed:
+    """What `compute` gives, packed, where it is wanted; zeros, for nothing, elsewhere.
+
+    Args:
+      wanted: [] bool, known on the devices alone.
+      compute: Makes a tree of arrays; traced twice, and run where it is wanted.
+    """
+    like = jax.eval_shape(lambda: pack_states(compute()))
+    values = jax.lax.cond(
+        wanted,
+        lambda: pack_states(compute()).values,
+        lambda: jnp.zeros(like.values.shape, jnp.float32),
+    )
+    return like.replace(values=values)
+
+
+def merge_states(
+    metrics: Mapping[str, Metric],
+    states: Mapping[str, State] | None,
+    more: Mapping[str, State],
+) -> dict[str, State]:
+    """The states of what two are of together, by name; None stands for nothing yet."""
+    if states is None:
+        return dict(more)
     return {
-        name: get_key({"batch": batch}, key, wanted_by=f"inputs.{name}")
-        for name, key in inputs.items()
+        name: metric.merge(states[name], more[name]) for name, metric in metrics.items()
     }
 
 
-def forward(
-    model: Model,
-    loss: Loss,
-    inputs: Mapping[str, str],
-    *,
-    variables: Mapping[str, Any],
-    batch: Batch,
-    rngs: Mapping[str, jax.Array],
-) -> tuple[dict[str, Any], Mapping[str, Any]]:
-    """The context of a step after the model and the loss ran.
+def results(
+    metrics: Mapping[str, Metric], states: Mapping[str, State]
+) -> dict[str, float]:
+    """What each state comes to; a metric of several numbers gives `NAME/part`."""
+    found: dict[str, float] = {}
+    for name, metric in metrics.items():
+        result = metric.result(states[name])
+        if isinstance(result, Mapping):
+            found |= {
+                f"{name}/{part}": float(number) for part, number in result.items()
+            }
+        else:
+            found[name] = float(result)
+    return found
 
-    Returns:
-      `batch`, `preds`, `losses` and `weights` (both `[batch, ...]`), and the
-      model's other variable collections as they are now.
-    """
-    preds, model_state = model.apply(variables, model_inputs(inputs, batch), rngs)
-    context = {"batch": batch, "preds": preds}
-    values = loss(context)
-    return context | {
-        "losses": values,
-        "weights": weights_of(values, batch),
-    }, model_state
+
+def _is_wide(dtype: Any) -> bool:
+    known = jnp.dtype(dtype)
+    return known.kind in "iu" and known.itemsize > 2
+
+
+def _as_floats(array: jax.Array) -> jax.Array:
+    flat = array.reshape(-1)
+    if not _is_wide(flat.dtype):
+        return flat.astype(jnp.float32)
+    high, low = flat >> _HALF, flat & ((1 << _HALF) - 1)
+    return jnp.concatenate([high.astype(jnp.float32), low.astype(jnp.float32)])
+
+
+def _from_floats(flat: np.ndarray, dtype: str) -> np.ndarray:
+    if not _is_wide(dtype):
+        return flat.astype(jnp.dtype(dtype))
+    high, low = flat.astype(np.int64).reshape(2, -1)
+    return ((high << _HALF) + low).astype(dtype)
+
+
+Batch = Mapping[str, Any]
+Schedule = Callable[[jax.Array], jax.Array]
+# What a step gives beside its report, from its whole context and whether it is a log
+# point, [] bool.
+Measure = Callable[[Context, jax.Array], Any]
+
+# What `TrainState.window` sums up in every run. A vector: one more scalar in a step's
+# arguments costs more than all of this arithmetic.
+WINDOW = ("steps", "loss", "grad_norm", "elements", "first_nonfinite")
+
+
+def window_names(losses: Collection[str]) -> tuple[str, ...]:
+    """What `TrainState.window` sums up: `WINDOW`, and losses where they are several."""
+    several = losses if len(losses) > 1 else ()
+    return (*WINDOW, *(f"losses/{name}" for name in several))
+
+
+def report_names(
+    losses: Collection[str], schedules: Collection[str]
+) -> tuple[str, ...]:
+    """What a step reports, in its order."""
+    return (*window_names(losses), "param_norm", "stop_votes", *schedules)
+
+
+def logged(losses: Collection[str], schedules: Collection[str]) -> tuple[str, ...]:
+    """The entries of a report that are shown to people, in their order."""
+    several = window_names(losses)[len(WINDOW) :]
+    return ("loss", *several, "grad_norm", *schedules, "param_norm")
 
 
 def make_init(
-    model: Model, optimizer: optax.GradientTransformation, seed: int
+    model: Model,
+    optimizer: optax.GradientTransformation,
+    seed: int,
+    losses: Collection[str] = (),
 ) -> Callable[[Any], TrainState]:
     """The function from the model's inputs to the state before step 1.
 
@@ -2005,15 +2631,24 @@ def make_init(
     """
 
     def init(inputs: Any) -> TrainState:
-        return initial_state(model.init(jax.random.key(seed), inputs), optimizer)
+        variables = model.init(jax.random.key(seed), inputs)
+        return initial_state(variables, optimizer, losses)
 
     return init
 
 
 def initial_state(
-    variables: Mapping[str, Any], optimizer: optax.GradientTransformation
+    variables: Mapping[str, Any],
+    optimizer: optax.GradientTransformation,
+    losses: Collection[str] = (),
 ) -> TrainState:
-    """The state before step 1, from what a model's `init` makes."""
+    """The state before step 1, from what a model's `init` makes.
+
+    Args:
+      variables: Boxed or bare.
+      optimizer: Makes its own state.
+      losses: The names of the losses.
+    """
     bare = dict(nn.meta.unbox(variables))
     params = bare.pop("params", {})
     return TrainState(
@@ -2021,90 +2656,113 @@ def initial_state(
         params=params,
         model_state=bare,
         opt_state=optimizer.init(params),
-        window=jnp.zeros(len(WINDOW), jnp.float32),
+        window=jnp.zeros(len(window_names(losses)), jnp.float32),
     )
 
 
 def make_train_step(
     model: Model,
-    loss: Loss,
+    losses: Mapping[str, Loss],
     optimizer: optax.GradientTransformation,
     *,
     inputs: Mapping[str, str],
-    learning_rate: Schedule | float | None,
+    schedules: Mapping[str, Schedule | float],
     log_every: int,
     num_train_steps: int,
     seed: int,
-) -> Callable[..., tuple[TrainState, jax.Array]]:
-    """The function `(state, batch, votes=None) -> (state, report)` of one update.
+    capture: Sequence[Place] = (),
+    measure: Measure | None = None,
+) -> Callable[..., tuple[TrainState, jax.Array, Any]]:
+    """The function `(state, batch, votes=None) -> (state, report, measured)`.
 
-    `report` is `[len(REPORT)]` float32: means over the window that began after the
-    last multiple of `log_every`, the number of steps in it, the sum of `elements`,
-    which step of it (from 1) was the first with a loss or gradient that is not
-    finite (0: none), what only a log point needs, else 0, and the largest of
-    `votes`: each process's wish to stop, `[devices]` int32, so that all of them
-    learn of it at the same step.
+    `report` is `[len(report_names)]` float32: means over the window that began after
+    the last multiple of `log_every`, the number of steps in it, the sum of `elements`
+    (the weights of the first loss), which step of it (from 1) was the first with a loss
+    or gradient that is not finite (0: none), what only a log point needs, else 0, and
+    the largest of `votes`: each process's wish to stop, `[devices]` int32, so that all
+    of them learn of it at the same step. Of `schedules` it has the values that this
+    update was made with.
+
+    Args:
+      model: The model.
+      losses: By name; what is minimized is the sum of weight times mean.
+      optimizer: What makes an update of a gradient.
+      inputs: The model's arguments by name, as key paths.
+      schedules: Functions of the step (or numbers) to be reported, by name.
+      log_every: Steps between log points.
+      num_train_steps: The last step, which is a log point too.
+      seed: Of dropout.
+      capture: The intermediates that a loss or `measure` reads.
+      measure: Makes `measured` of the whole context; None: that is None.
     """
 
     def train_step(
         state: TrainState, batch: Batch, votes: jax.Array | None = None
-    ) -> tuple[TrainState, jax.Array]:
+    ) -> tuple[TrainState, jax.Array, Any]:
         rng = jax.random.fold_in(jax.random.key(seed), state.step)
 
         def objective(params: Any) -> tuple[jax.Array, Any]:
             context, model_state = forward(
                 model,
-                loss,
+                losses,
                 inputs,
                 variables={"params": params, **state.model_state},
                 batch=batch,
+                step=state.step,
                 rngs={"dropout": rng},
+                capture=capture,
             )
-            weights = context["weights"]
-            elements = jnp.sum(weights)
-            # A batch that is all padding has a loss of 0, not 0/0.
-            mean = jnp.sum(context["losses"] * weights) / jnp.maximum(elements, 1.0)
-            return mean, (elements, model_state)
+            return total_loss(context["losses"]), (context, model_state)
 
         gradient = jax.value_and_grad(objective, has_aux=True)
-        (mean_loss, (elements, model_state)), grads = gradient(state.params)
+        (loss, (context, model_state)), grads = gradient(state.params)
         updates, opt_state = optimizer.update(grads, state.opt_state, state.params)
         params = optax.apply_updates(state.params, updates)
+        step = state.step + 1
 
         grad_norm = optax.tree.norm(grads)
         window = jnp.where(state.step % log_every == 0, 0.0, state.window)
-        steps, loss_sum, norm_sum, elements_sum, first_nonfinite = window
-        steps += 1
-        finite = jnp.isfinite(mean_loss) & jnp.isfinite(grad_norm)
-        newly = ~finite & (first_nonfinite == 0)
-        window = jnp.stack(
+        steps = window[0] + 1
+        finite = jnp.isfinite(loss) & jnp.isfinite(grad_norm)
+        newly = ~finite & (window[WINDOW.index("first_nonfinite")] == 0)
+        # JAX has put them into the order of their names.
+        first, *others = found = [context["losses"][name] for name in losses]
+        means = [one.mean() for one in found] if others else []
+        window += jnp.stack(
             [
-                steps,
-                loss_sum + mean_loss,
-                norm_sum + grad_norm,
-                elements_sum + elements,
-                jnp.where(newly, steps, first_nonfinite),
+                jnp.float32(1),
+                loss,
+                grad_norm,
+                jnp.sum(first.weights),
+                jnp.where(newly, steps, 0.0),
+                *means,
             ]
         )
-        rate = learning_rate(state.step) if callable(learning_rate) else learning_rate
-        step = state.step + 1
+        at_log_point = (step % log_every == 0) | (step == num_train_steps)
         param_norm = jax.lax.cond(
-            (step % log_every == 0) | (step == num_train_steps),
+            at_log_point,
             lambda: optax.tree.norm(params).astype(jnp.float32),
             lambda: jnp.float32(0),
         )
-        report = jnp.stack(
+        report = jnp.concatenate(
             [
-                window[0],
-                window[1] / steps,
-                window[2] / steps,
-                window[3],
-                window[4],
-                jnp.asarray(0 if rate is None else rate, jnp.float32),
-                param_norm,
-                jnp.float32(0) if votes is None else jnp.max(votes),
+                window[:1],
+                window[1:3] / steps,
+                window[3:5],
+                window[5:] / steps,
+                jnp.stack(
+                    [
+                        param_norm,
+                        jnp.float32(0) if votes is None else jnp.max(votes),
+                        *(_value(rate, state.step) for rate in schedules.values()),
+                    ]
+                ),
             ]
         )
+        measured = None
+        if measure is not None:
+            context |= {"params": state.params, "grads": grads, "updates": updates}
+            measured = measure(context, at_log_point)
         state = TrainState(
             step=step,
             params=params,
@@ -2112,29 +2770,65 @@ def make_train_step(
             opt_state=opt_state,
             window=window,
         )
-        return state, report
+        return state, report, measured
 
     return train_step
 
 
+def _value(rate: Schedule | float, step: jax.Array) -> jax.Array:
+    """What a schedule, or a number, says of a step, [] float32."""
+    return jnp.asarray(rate(step) if callable(rate) else rate, jnp.float32)
+
+
+def at_log_points(metrics: Mapping[str, Metric]) -> Measure | None:
+    """Metrics of a log point's own batch; between two of them they cost nothing.
+
+    Args:
+      metrics: By name; without any there is nothing to measure.
+
+    Returns:
+      What gives the metrics' states, packed; all zeros between log points.
+    """
+    if not metrics:
+        return None
+
+    def measure(context: Context, at_log_point: jax.Array) -> Packed:
+        return pack_states_if(
+            at_log_point,
+            lambda: compute_states(metrics, context, where="train_metrics"),
+        )
+
+    return measure
+
+
 def make_eval_step(
     model: Model,
-    loss: Loss,
+    losses: Mapping[str, Loss],
     *,
     inputs: Mapping[str, str],
     metrics: Mapping[str, Metric],
-) -> Callable[[Any, Any, Batch], jax.Array]:
-    """The function `(params, model_state, batch) -> [len(metrics), 2]` float32.
+    capture: Sequence[Place] = (),
+) -> Callable[..., Packed]:
+    """The function `(params, model_state, batch, step) -> Packed`.
 
-    A row a metric: this batch's share of its numerator and of its denominator.
+    What is packed are the metrics' states of this batch, by name. `step` is the number
+    of updates that were made, [] int32, for losses whose weight is a schedule.
     """
 
-    def eval_step(params: Any, model_state: Any, batch: Batch) -> jax.Array:
-        variables = {"params": params, **model_state}
+    def eval_step(
+        params: Any, model_state: Any, batch: Batch, step: jax.Array
+    ) -> Packed:
         context, _ = forward(
-            model, loss, inputs, variables=variables, batch=batch, rngs={}
+            model,
+            losses,
+            inputs,
+            variables={"params": params, **model_state},
+            batch=batch,
+            step=step,
+            rngs={},
+            capture=capture,
         )
-        return jnp.stack([jnp.stack(metric(context)) for metric in metrics.values()])
+        return pack_states(compute_states(metrics, context))
 
     return eval_step
 
@@ -2182,22 +2876,30 @@ class Setup:
         self._mesh = trainer.mesh.make()
         self._rules = tuple(trainer.rules)
         self._trainer = trainer
-        self._init = make_init(model, trainer.optimizer, trainer.seed)
+        losses = trainer.losses
+        self._init = make_init(model, trainer.optimizer, trainer.seed, tuple(losses))
         self._train_step = make_train_step(
             model,
-            trainer.loss,
+            losses,
             trainer.optimizer,
             inputs=trainer.inputs,
-            learning_rate=trainer.learning_rate,
+            schedules=trainer.all_schedules,
             log_every=trainer.log_every,
             num_train_steps=trainer.num_train_steps,
             seed=trainer.seed,
+            capture=wanted_interms(losses, trainer.train_metrics),
+            measure=at_log_points(trainer.train_metrics),
         )
         self._eval_step = make_eval_step(
-            model, trainer.loss, inputs=trainer.inputs, metrics=trainer.metrics
+            model,
+            losses,
+            inputs=trainer.inputs,
+            metrics=trainer.metrics,
+            capture=wanted_interms(losses, trainer.metrics),
         )
         self._batch = abstract_batch(trainer.train_data)
-        self._inputs = model_inputs(trainer.inputs, self._batch)
+        context = {"batch": self._batch, "step": step_spec()}
+        self._inputs = model_inputs(trainer.inputs, context)
         with self._around():
             rng = jax.random.key(trainer.seed)
             boxed = dict(jax.eval_shape(model.init, rng, self._inputs))
@@ -2229,7 +2931,7 @@ class Setup:
                 self._train_step,
                 donate_argnums=0,
                 in_shardings=(self.shardings, self.batch_sharding, None),
-                out_shardings=(self.shardings, self._replicated),
+                out_shardings=(self.shardings, self._replicated, self._replicated),
             ).lower(self.state, self._batch, None)
 
     def lower_eval_step(self) -> Any:
@@ -2242,12 +2944,14 @@ class Setup:
                     self.shardings.params,
                     self.shardings.model_state,
                     self.batch_sharding,
+                    self._replicated,
                 ),
                 out_shardings=self._replicated,
             ).lower(
                 self.state.params,
                 self.state.model_state,
                 abstract_batch(self._trainer.eval_data),
+                step_spec(),
             )
 
     @contextlib.contextmanager
@@ -2282,11 +2986,13 @@ class Trainer:
       train_data: Training batches.
       optimizer: An Optax transformation.
       num_train_steps: How many updates the run makes.
-      loss: Per-element values from the step's context.
+      loss: What is minimized: a loss, or several by name, summed.
       inputs: The model's arguments by name, and where in the batch they are.
       eval_data: Held-out batches; None: no evaluation.
       metrics: What an evaluation reports, by name.
+      train_metrics: What a log point reports of its own batch, by name.
       learning_rate: What the optimizer was given as its own, to be logged.
+      schedules: Other values that follow the step, to be logged.
       mesh: The device mesh.
       rules: What mesh axes a logical axis is cut over.
       log_every: Steps between log points; what is logged is a mean over them.
@@ -2299,17 +3005,31 @@ class Trainer:
     train_data: Pipeline
     optimizer: optax.GradientTransformation
     num_train_steps: int
-    loss: Loss = CrossEntropy()
+    loss: Loss | Mapping[str, Loss] = CrossEntropy()
     inputs: Mapping[str, str] = dataclasses.field(default_factory=token_inputs)
     eval_data: Pipeline | None = None
     metrics: Mapping[str, Metric] = dataclasses.field(default_factory=mean_loss)
+    train_metrics: Mapping[str, Metric] = dataclasses.field(default_factory=dict)
     learning_rate: Schedule | float | None = None
+    schedules: Mapping[str, Schedule | float] = dataclasses.field(default_factory=dict)
     mesh: Mesh = Mesh()
     rules: AxisRules = DEFAULT_RULES
     log_every: int = 100
     eval_every: int | None = None
     checkpoints: CheckpointPolicy = CheckpointPolicy()
     seed: int = 0
+
+    @property
+    def losses(self) -> Mapping[str, Loss]:
+        """The losses by name; a single one is named `loss`."""
+        return named_losses(self.loss)
+
+    @property
+    def all_schedules(self) -> dict[str, Schedule | float]:
+        """What follows the step and is logged, by the name under which it is."""
+        rate = self.learning_rate
+        own = {} if rate is None else {"learning_rate": rate}
+        return own | {f"schedules/{name}": s for name, s in self.schedules.items()}
 
     @functools.cached_property
     def setup(self) -> Setup:
@@ -2345,6 +3065,7 @@ class Trainer:
                 tell(self._evaluate(state))
             if step < self.num_train_steps:
                 train_step = setup.lower_train_step().compile()
+            unit = next(iter(self.losses.values())).unit
             report, began, timed = None, time.perf_counter(), step
             while step < self.num_train_steps and stop.signal is None:
                 # The devices are at work on the step before while this is read.
@@ -2353,18 +3074,21 @@ class Trainer:
                     raise RunFailedError(f"the training data ends after {step} batches")
                 batch = jax.device_put(rows, setup.batch_sharding)
                 jax.block_until_ready(report)
-                state, report = train_step(state, batch, None)
+                state, report, measured = train_step(state, batch, None)
                 step += 1
                 if step % self.log_every == 0 or step == self.num_train_steps:
                     values = self._checked(step, report)
                     now = time.perf_counter()
                     rate = (step - timed) / (now - began)
                     elements = rate * values["elements"] / values["steps"]
-                    tell(
-                        {name: values[name] for name in logged(self.learning_rate)}
-                        | {"steps_per_sec": rate}
-                        | {f"{self.loss.unit}_per_sec": elements}
-                    )
+                    told = {
+                        name: values[name]
+                        for name in logged(self.losses, self.all_schedules)
+                    }
+                    if measured is not None:
+                        numbers = results(self.train_metrics, measured.unpack())
+                        told |= {f"train/{name}": x for name, x in numbers.items()}
+                    tell(told | {"steps_per_sec": rate, f"{unit}_per_sec": elements})
                     began, timed = now, step
                 if self._evaluates_at(step):
                     tell(self._evaluate(state))
@@ -2381,7 +3105,8 @@ class Trainer:
 
     def _checked(self, step: int, report: jax.Array) -> dict[str, float]:
         """A step's report by name; refuses numbers that are not finite."""
-        values = dict(zip(REPORT, np.asarray(report).tolist(), strict=True))
+        names = report_names(self.losses, self.all_schedules)
+        values = dict(zip(names, np.asarray(report).tolist(), strict=True))
         if values["first_nonfinite"]:
             bad = step - int(values["steps"]) + int(values["first_nonfinite"])
             raise RunFailedError(
@@ -2398,17 +3123,15 @@ class Trainer:
         return periodic or step == self.num_train_steps
 
     def _evaluate(self, state: TrainState) -> dict[str, float]:
-        """Each metric over the whole set: sums in float64, one division at the end."""
+        """Each metric over the whole set."""
         assert self.eval_data is not None
-        totals = np.zeros((len(self.metrics), 2))
+        totals = None
         for rows in self.eval_data.batches():
             batch = jax.device_put(rows, self.setup.batch_sharding)
-            sums = self._eval_step(state.params, state.model_state, batch)
-            totals += np.asarray(sums, np.float64)
-        return {
-            f"eval/{name}": float(numerator / denominator) if denominator else 0.0
-            for name, (numerator, denominator) in zip(self.metrics, totals, strict=True)
-        }
+            packed = self._eval_step(state.params, state.model_state, batch, state.step)
+            totals = merge_states(self.metrics, totals, packed.unpack())
+        numbers = {} if totals is None else results(self.metrics, totals)
+        return {f"eval/{name}": number for name, number in numbers.items()}
 
     @functools.cached_property
     def _eval_step(self) -> Any:

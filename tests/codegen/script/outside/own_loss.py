@@ -10,8 +10,9 @@ import optax
 
 from fdlkit.data.pipeline import Pipeline
 from fdlkit.data.source import InMemory
-from fdlkit.keys import get_key
-from fdlkit.train.losses import Context
+from fdlkit.keys import Key
+from fdlkit.train.losses import Loss
+from fdlkit.train.metrics import Metric
 from fdlkit.train.trainer import Trainer
 
 FLOOR = 1e-3
@@ -25,29 +26,34 @@ class Line(nn.Module):
         return nn.Dense(1, name="line")(x)[:, 0]
 
 
-@dataclasses.dataclass(frozen=True)
-class Huber:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Huber(Loss):
     """Squares near zero, lines far from it."""
 
     delta: float = 1.0
-    unit: str = "examples"
+    predictions: Key = "preds"
+    labels: Key = "batch.y"
 
-    def __call__(self, context: Context):
+    def values(self, *, predictions, labels):
         """The loss of each row, `[batch]`."""
-        labels = get_key(context, "batch.y", wanted_by="loss")
-        return optax.huber_loss(context["preds"], labels, delta=self.delta) + FLOOR
+        return optax.huber_loss(predictions, labels, delta=self.delta) + FLOOR
 
 
-@dataclasses.dataclass(frozen=True)
-class Near:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Near(Metric):
     """How many predictions are near."""
 
     within: float
+    predictions: Key = "preds"
+    labels: Key = "batch.y"
 
-    def __call__(self, context: Context):
-        off = jnp.abs(context["preds"] - context["batch"]["y"])
-        weights = context["weights"]
-        return jnp.sum((off < self.within) * weights), jnp.sum(weights)
+    def state(self, *, predictions, labels, mask):
+        off = jnp.abs(predictions - labels)
+        mask = jnp.ones_like(off) if mask is None else mask
+        return {"near": jnp.sum((off < self.within) * mask), "all": jnp.sum(mask)}
+
+    def result(self, state):
+        return float(state["near"] / state["all"])
 
 
 def points(*, seed):

@@ -1,0 +1,149 @@
+"""Metrics' states: computed in a step, packed into one array, merged on the host.
+
+packed = pack_states(compute_states(metrics, context))  # in the step, on the devices
+total = merge_states(metrics, total, packed.unpack())  # on the host, from here on
+numbers = results(metrics, total)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import flax.struct
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from fdlkit.train.losses import Context
+from fdlkit.train.metrics import Metric, State
+
+# Half of the bits of an int32. A float32 holds such a half exactly; the bits of a small
+# int, taken for a float32, are a number that some devices round to zero.
+_HALF = 16
+
+
+def compute_states(
+    metrics: Mapping[str, Metric], context: Context, *, where: str = "metrics"
+) -> dict[str, State]:
+    """Each metric's state of a step's context, by name.
+
+    A metric finds the states of those before it in the context, as `metrics.NAME`.
+
+    Args:
+      metrics: By name.
+      context: The step's.
+      where: The config path of `metrics`, for messages.
+    """
+    states: dict[str, State] = {}
+    for name, metric in metrics.items():
+        states[name] = metric(
+            {**context, "metrics": states}, where=f"{where}[{name!r}]"
+        )
+    return states
+
+
+@flax.struct.dataclass
+class Packed:
+    """All arrays of a tree in one: it goes to the host in a fraction of the time.
+
+    Attributes:
+      values: `[n]` float32: the leaves one after another. Integers of 32 bits are two
+        floats each, so they stay exact.
+      structure: The tree's.
+      leaves: The shape and type of each leaf.
+    """
+
+    values: Any
+    structure: Any = flax.struct.field(pytree_node=False)
+    leaves: tuple[tuple[tuple[int, ...], str], ...] = flax.struct.field(
+        pytree_node=False
+    )
+
+    def unpack(self) -> Any:
+        """The tree, of NumPy arrays; waits for the devices."""
+        flat = np.asarray(self.values)
+        found, begin = [], 0
+        for shape, dtype in self.leaves:
+            end = begin + math.prod(shape) * (2 if _is_wide(dtype) else 1)
+            found.append(_from_floats(flat[begin:end], dtype).reshape(shape))
+            begin = end
+        return jax.tree.unflatten(self.structure, found)
+
+
+def pack_states(tree: Any) -> Packed:
+    """A tree of arrays, bool, float16, bfloat16, float32 or of integers to 32 bits."""
+    leaves, structure = jax.tree.flatten(tree)
+    arrays = [jnp.asarray(leaf) for leaf in leaves]
+    parts = [_as_floats(array) for array in arrays]
+    return Packed(
+        values=jnp.concatenate(parts) if parts else jnp.zeros(0, jnp.float32),
+        structure=structure,
+        leaves=tuple((array.shape, array.dtype.name) for array in arrays),
+    )
+
+
+def pack_states_if(wanted: jax.Array, compute: Callable[[], Any]) -> Packed:
+    """What `compute` gives, packed, where it is wanted; zeros, for nothing, elsewhere.
+
+    Args:
+      wanted: [] bool, known on the devices alone.
+      compute: Makes a tree of arrays; traced twice, and run where it is wanted.
+    """
+    like = jax.eval_shape(lambda: pack_states(compute()))
+    values = jax.lax.cond(
+        wanted,
+        lambda: pack_states(compute()).values,
+        lambda: jnp.zeros(like.values.shape, jnp.float32),
+    )
+    return like.replace(values=values)
+
+
+def merge_states(
+    metrics: Mapping[str, Metric],
+    states: Mapping[str, State] | None,
+    more: Mapping[str, State],
+) -> dict[str, State]:
+    """The states of what two are of together, by name; None stands for nothing yet."""
+    if states is None:
+        return dict(more)
+    return {
+        name: metric.merge(states[name], more[name]) for name, metric in metrics.items()
+    }
+
+
+def results(
+    metrics: Mapping[str, Metric], states: Mapping[str, State]
+) -> dict[str, float]:
+    """What each state comes to; a metric of several numbers gives `NAME/part`."""
+    found: dict[str, float] = {}
+    for name, metric in metrics.items():
+        result = metric.result(states[name])
+        if isinstance(result, Mapping):
+            found |= {
+                f"{name}/{part}": float(number) for part, number in result.items()
+            }
+        else:
+            found[name] = float(result)
+    return found
+
+
+def _is_wide(dtype: Any) -> bool:
+    known = jnp.dtype(dtype)
+    return known.kind in "iu" and known.itemsize > 2
+
+
+def _as_floats(array: jax.Array) -> jax.Array:
+    flat = array.reshape(-1)
+    if not _is_wide(flat.dtype):
+        return flat.astype(jnp.float32)
+    high, low = flat >> _HALF, flat & ((1 << _HALF) - 1)
+    return jnp.concatenate([high.astype(jnp.float32), low.astype(jnp.float32)])
+
+
+def _from_floats(flat: np.ndarray, dtype: str) -> np.ndarray:
+    if not _is_wide(dtype):
+        return flat.astype(jnp.dtype(dtype))
+    high, low = flat.astype(np.int64).reshape(2, -1)
+    return ((high << _HALF) + low).astype(dtype)

@@ -1,0 +1,17 @@
+"""docs/keys.md shows what happens."""
+
+from __future__ import annotations
+
+import doctest
+import pathlib
+
+TEXT = pathlib.Path(__file__).parents[2].joinpath("docs", "keys.md").read_text()
+
+
+def test_python_answers_as_the_page_says():
+    scope: dict[str, object] = {"__name__": "keys_md"}
+    test = doctest.DocTestParser().get_doctest(TEXT, scope, "keys.md", None, 0)
+    assert len(test.examples) > 8
+    told: list[str] = []
+    doctest.DocTestRunner().run(test, out=told.append)
+    assert not told, "".join(told)
