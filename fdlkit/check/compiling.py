@@ -42,7 +42,8 @@ def find(subject: Subject) -> Iterator[Finding]:
         yield _too_large(subject, machine, memory, result.buffers)
     else:
         first, *more = result.text.strip().splitlines() or [""]
-        told = f"the compiler of {machine.text} refuses the step: {first}"
+        who = f"the compiler of {machine.text} refuses the step"
+        told = f"{who if result.failed != 'lower' else 'the step'}: {first}"
         yield subject.finding(
             "CO003",
             "<root>",

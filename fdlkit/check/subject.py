@@ -189,13 +189,14 @@ class Subject:
         except UserError:
             return None
         try:
-            program = exported_step(setup, "tpu" if machine.is_tpu else "cuda")
+            step = exported_step(setup, "tpu" if machine.is_tpu else "cuda")
         except Exception as error:  # noqa: BLE001 - a lowering rule may raise anything
             said = str(error) or repr(error)
             return NotCompiled("lower", f"it cannot be lowered: {said}")
         if not machine.is_tpu:
             return None
         ici, dcn = mesh.parts(machine.devices, machine.slices)
+        program = bytes(step.serialize())
         return compile_step(program, machine, ici=ici, dcn=dcn)
 
     @property

@@ -113,7 +113,7 @@ class Mesh:
                 ici,
                 dcn,
                 devices=devices,
-                process_is_granule=not hasattr(devices[0], "slice_index"),
+                process_is_granule=not _has_slices(devices[0]),
             )
         elif len(devices) == 1:
             array = np.asarray(devices).reshape(ici)
@@ -152,7 +152,12 @@ def _fixed(axes: MeshAxes) -> int:
 
 
 def _slice_of(device: Any) -> int:
-    return getattr(device, "slice_index", device.process_index)
+    return device.slice_index if _has_slices(device) else device.process_index
+
+
+def _has_slices(device: Any) -> bool:
+    # Other devices have the attribute too, and each says that it is in slice 0.
+    return device.platform == "tpu" and hasattr(device, "slice_index")
 
 
 def _fill(where: str, sizes: tuple[int, ...], total: int, unit: str) -> tuple[int, ...]:

@@ -244,6 +244,17 @@ def test_a_stack_of_stacks_can_be_a_pipeline():
     )
 
 
+def test_decoding_computes_layers_one_after_another():
+    x, segment_ids = (array[:3] for array in rows())  # three rows: no two microbatches
+    plain, piped = (Repeat(Mix(), LAYERS, pipeline=p) for p in (None, pipelining(2, 2)))
+    params = parameters(plain, x, segment_ids=segment_ids)
+    got, want = (
+        stack.apply({"params": params}, x, segment_ids=segment_ids, mutable="cache")[0]
+        for stack in (piped, plain)
+    )
+    np.testing.assert_array_equal(got, want)
+
+
 def test_the_bubble_is_what_the_schedule_says():
     assert pipelining(4, 12).bubble == 3 / 15
     assert pipelining(4, 12, 3).bubble == 3 / 39

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+from jax import export
 from jax.experimental import mesh_utils, topologies
 
 from fdlkit.check.aot.collectives import collectives
@@ -40,7 +41,7 @@ def compiled(program: bytes, request: Mapping[str, Any]) -> dict[str, Any]:
     """What became of a program: the fields of `compiling.Compiled`, or why it failed.
 
     Args:
-      program: From `exported_step`.
+      program: What `exported_step` gives, serialised.
       request: The slices (`topology`, arguments of `get_topology_desc`), and the mesh
         on them (`ici`, `dcn`).
     """
@@ -53,7 +54,7 @@ def compiled(program: bytes, request: Mapping[str, Any]) -> dict[str, Any]:
         placed = mesh.make(devices)
     except (NotImplementedError, ValueError, UserError) as error:
         return {"failed": "mesh", "text": str(error)}
-    exported = jax.export.deserialize(bytearray(program))
+    exported = export.deserialize(bytearray(program))
     specs, _ = jax.tree.unflatten(exported.in_tree, exported.in_avals)
     shardings, _ = jax.tree.unflatten(
         exported.in_tree, exported.in_shardings_jax(placed)
@@ -71,6 +72,7 @@ def compiled(program: bytes, request: Mapping[str, Any]) -> dict[str, Any]:
         except jax.errors.JaxRuntimeError as error:
             return {"failed": "compile", "text": str(error)}
     memory: Any = made.memory_analysis()
+    module = made.as_text() or ""
     cost = made.cost_analysis() or {}
     return {
         "device_kind": devices[0].device_kind,
@@ -84,9 +86,7 @@ def compiled(program: bytes, request: Mapping[str, Any]) -> dict[str, Any]:
         "flops": float(cost.get("flops", 0)),
         "accessed": float(cost.get("bytes accessed", 0)),
         "splits": not fits_whole(request, devices),
-        "collectives": [
-            dataclasses.asdict(one) for one in collectives(made.as_text() or "")
-        ],
+        "collectives": [dataclasses.asdict(one) for one in collectives(module)],
     }
 
 

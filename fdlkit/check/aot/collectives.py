@@ -23,6 +23,9 @@ _CALLED = re.compile(r"(?:body|to_apply|calls|called_computation)=%?([\w.\-]+)")
 _BRANCHES = re.compile(r"branch_computations=\{([^}]*)\}")
 _CHOICES = re.compile(r"(?:true|false)_computation=%?([\w.\-]+)")
 _TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"\}')
+_CONDITION = re.compile(r"condition=%?([\w.\-]+)")
+_BOUND = re.compile(r" [su]32\[\]\S* constant\((\d+)\)")
+_UPWARDS = re.compile(r" compare\(.*direction=LT")
 _BITS = re.compile(r"\d+")
 
 
@@ -32,7 +35,8 @@ class Collective:
 
     Attributes:
       kind: As XLA calls it.
-      count: How many there are, those in loops as often as these run.
+      count: How many there are, those in loops as often as these run: as their own
+        bound says, which they count up to from 0; one without such a bound counts once.
       bytes: What one device gets out of them.
     """
 
@@ -43,8 +47,20 @@ class Collective:
 
 @dataclasses.dataclass
 class _Computation:
+    """One computation of a module.
+
+    Attributes:
+      exchanges: Kinds and bytes.
+      calls: The computations that it calls, each with the condition of the loop that it
+        is the body of (empty: of none) and how often that is known to run (0: not).
+      bounds: The whole numbers in it.
+      counts_up: Whether it asks if one number is less than another.
+    """
+
     exchanges: list[tuple[str, int]]
-    calls: list[tuple[str, int]]
+    calls: list[tuple[str, str, int]]
+    bounds: list[int]
+    counts_up: bool = False
 
 
 def collectives(hlo: str) -> list[Collective]:
@@ -70,25 +86,27 @@ def _parsed(lines: Iterable[str]) -> tuple[dict[str, _Computation], str]:
             head = _HEAD.match(line)
             current = None
             if head is not None and not line.startswith("HloModule"):
-                current = computations[head[1]] = _Computation([], [])
+                current = computations[head[1]] = _Computation([], [], [])
                 entry = head[1] if line.startswith("ENTRY") else entry
             continue
         op = None if current is None else _OP.match(line)
         if current is None or op is None:
             continue
+        current.bounds += [int(number) for number in _BOUND.findall(line)]
+        current.counts_up |= _UPWARDS.search(line) is not None
         shape, name, rest = op.groups()
         kind = name.removesuffix("-start")
         if kind in KINDS:
             current.exchanges.append((kind, _received(shape, name)))
-        times = 1
+        condition, known = "", 1
         if name == "while":
-            trips = _TRIPS.search(rest)
-            times = 1 if trips is None else int(trips[1])
+            trips, asked = _TRIPS.search(rest), _CONDITION.search(rest)
+            condition = "" if asked is None else asked[1]
+            known = 0 if trips is None else int(trips[1])
         called = [*_CALLED.findall(rest), *_CHOICES.findall(rest)]
         for several in _BRANCHES.findall(rest):
             called += [one.strip().lstrip("%") for one in several.split(",")]
-        # What reduces has a small program of its own, which exchanges nothing.
-        current.calls += [(one, times) for one in called]
+        current.calls += [(one, condition, known) for one in called]
     return computations, entry
 
 
@@ -104,7 +122,16 @@ def _run(
             continue
         for kind, size in computation.exchanges:
             yield kind, size, times
-        pending += [(called, times * often) for called, often in computation.calls]
+        for called, condition, known in computation.calls:
+            often = known or _bound(computations.get(condition))
+            pending.append((called, times * often))
+
+
+def _bound(condition: _Computation | None) -> int:
+    """How often a loop runs, by its condition; 1 where that does not say."""
+    if condition is None or not condition.counts_up or len(condition.bounds) != 1:
+        return 1
+    return condition.bounds[0]
 
 
 def _received(shape: str, name: str) -> int:

@@ -89,9 +89,10 @@ def libtpu_version() -> str:
       UserError: There is none, or not the one that this JAX needs.
     """
     wanted = wanted_libtpu()
-    if importlib.util.find_spec("libtpu") is None:
+    missing = [n for n in ("libtpu", "flatbuffers") if not importlib.util.find_spec(n)]
+    if missing:
         raise UserError(
-            "compiling for a TPU needs libtpu, which is not installed",
+            f"compiling for a TPU needs {missing[0]}, which is not installed",
             f"  {EXTRA} brings libtpu{wanted}, which fits JAX "
             f"{importlib.metadata.version('jax')}",
             "  --compile=false checks all the rest, with an estimate of memory",
@@ -122,7 +123,7 @@ def compile_step(
     """What the compiler of a machine makes of a step.
 
     Args:
-      program: From `exported_step`.
+      program: What `exported_step` gives, serialised.
       machine: Slices of TPUs.
       ici: The size of each mesh axis inside a slice.
       dcn: The size of each across slices.

@@ -1,16 +1,17 @@
-"""A run's training step as bytes that another process can compile."""
+"""A run's training step as a program that another process can compile."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import jax
+from jax import export
 
 from fdlkit.sharding.layout import tree_path
 from fdlkit.train.setup import Setup, using
 
 
-def exported_step(setup: Setup, platform: str) -> bytes:
+def exported_step(setup: Setup, platform: str) -> export.Exported:
     """The program of a training step, with the layout of all that goes in and out.
 
     Its arguments are a mapping from the path of each array of the state, and a batch:
@@ -40,6 +41,5 @@ def exported_step(setup: Setup, platform: str) -> bytes:
         out_shardings=(shardings, setup.replicated),
     )
     with using(setup.mesh, setup.rules):
-        exported = jax.export.export(step, platforms=(platform,))
-        made = exported(named(setup.state), dict(setup.batch))
-    return bytes(made.serialize())
+        exported = export.export(step, platforms=(platform,))
+        return exported(named(setup.state), dict(setup.batch))
