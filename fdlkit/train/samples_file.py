@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 from etils import epath
 
-from fdlkit.train.writers import SampleText, Values, cut_back
+from fdlkit.train.writers import SampleText, Values, Writer, cut_back
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class SampleLines:
+class SampleLines(Writer):
     """One JSON object a line: `step`, `evaluator`, `prompt`, `text`, `finish`.
 
     Attributes:
