@@ -148,13 +148,17 @@ def _covered(
     there = data.num_batches
     if there is None or coverage.batches <= there:
         return
-    instead = "leaves out" if isinstance(coverage, First) else "counts twice"
     rows = (coverage.batches - there) * data.batch_size
+    instead = (
+        f"sees {rows:,} rows fewer than that"
+        if isinstance(coverage, First)
+        else f"counts rows of {coverage.batches - there:,} batches more than once"
+    )
     yield subject.finding(
         "AX014",
         at,
         f"coverage={coverage} asks for more batches than the {there:,} that there are: "
-        f"an evaluation {instead} {rows:,} rows",
+        f"an evaluation {instead}",
         fix=f"at most {there:,} batches, or Epoch() for all of the data",
         numbers={"asked": coverage.batches, "batches": there},
         nearest=(there,),
@@ -168,7 +172,7 @@ def _whole(subject: Subject, name: str, data: Pipeline) -> Iterator[Finding]:
             f"{name}.num_epochs",
             f"{name} repeats for ever (num_epochs=None), and an evaluation reads "
             "all of it: the first one would never end",
-            fix=f"{name}.num_epochs=1",
+            fix=f"{name}.num_epochs=1, or a coverage of some batches: First or Rolling",
             nearest=(1,),
         )
         return

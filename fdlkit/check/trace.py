@@ -125,17 +125,36 @@ def trace(trainer: Trainer, shapes: Shapes | None, mesh: AbstractMesh | None) ->
         step=step,
         next_state=next_state,
         eval_step=eval_step,
-        dead_keys=tuple(parts.dead.items()) or tuple(_raised(watch)),
+        dead_keys=tuple(parts.dead.items())
+        or tuple(_raised(watch, _own_fields(trainer))),
     )
 
 
-def _raised(watch: Watch) -> Iterator[tuple[str, DeadKeyError]]:
+def _raised(
+    watch: Watch, fields: Mapping[str, set[str]]
+) -> Iterator[tuple[str, DeadKeyError]]:
     """Key paths that parts looked up by themselves, in no field."""
     for failure in watch.failures:
-        if isinstance(failure.error, DeadKeyError):
-            of_evaluator = failure.error.wanted_by.startswith("evaluators")
-            path = failure.error.wanted_by if of_evaluator else failure.part
-            yield path, failure.error
+        if not isinstance(failure.error, DeadKeyError):
+            continue
+        path, wanted_by = failure.part, failure.error.wanted_by
+        if path.startswith("evaluators["):
+            # Of what it inherits, the place is the trainer's.
+            own = path in fields and wanted_by.partition(".")[0] in fields[path]
+            path = f"{path}.{wanted_by}" if own else wanted_by
+        yield path, failure.error
+
+
+def _own_fields(trainer: Trainer) -> dict[str, set[str]]:
+    """What each evaluator gives itself, by its place in the trainer."""
+    return {
+        f"evaluators[{name!r}]": {
+            field.name
+            for field in dataclasses.fields(evaluator)
+            if getattr(evaluator, field.name) is not None
+        }
+        for name, evaluator in trainer.evaluators.items()
+    }
 
 
 class _Parts:
@@ -324,7 +343,7 @@ def _trace_evaluator(parts: _Parts, name: str) -> None:
             for key, metric in metrics.items()
         }
     step = make_eval_step(
-        measured.model,
+        as_model(measured.model),
         measured.losses,
         inputs=measured.inputs,
         metrics=metrics,

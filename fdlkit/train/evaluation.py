@@ -16,7 +16,7 @@ from fdlkit.train.coverage import Coverage, Epoch, Span, rows_expected, rows_in
 from fdlkit.train.feed import Feed
 from fdlkit.train.losses import Loss
 from fdlkit.train.metrics import Metric
-from fdlkit.train.models import Model
+from fdlkit.train.models import as_model
 from fdlkit.train.setup import ArraySpecs, Setup, explained
 from fdlkit.train.state import TrainState
 from fdlkit.train.states import Packed, merge_states, results
@@ -75,7 +75,7 @@ class Measured:
     """What an evaluation step computes.
 
     Attributes:
-      model: Runs on the state's parameters.
+      model: As a trainer takes it; runs on the state's parameters.
       losses: By name; their elements are in the metrics' context.
       metrics: What is reported, by name.
       inputs: The model's arguments by name, and where in the batch they are.
@@ -84,7 +84,7 @@ class Measured:
       where: The config path of `metrics`, for messages.
     """
 
-    model: Model
+    model: Any
     losses: Mapping[str, Loss]
     metrics: Mapping[str, Metric]
     inputs: Mapping[str, str]
@@ -114,7 +114,7 @@ class EvalPrograms:
         key = _key(measured)
         if key not in self._lowered:
             step = make_eval_step(
-                measured.model,
+                as_model(measured.model),
                 measured.losses,
                 inputs=measured.inputs,
                 metrics=measured.metrics,

@@ -20,7 +20,6 @@ from fdlkit.train.evaluation import (
 from fdlkit.train.goals import Goal
 from fdlkit.train.losses import Loss
 from fdlkit.train.metrics import Metric
-from fdlkit.train.models import Model, as_model
 from fdlkit.train.occasions import Occasions
 from fdlkit.train.setup import abstract_batch
 
@@ -37,7 +36,7 @@ ROWS = "rows"
 class Given:
     """What an evaluator has of its trainer where it says nothing itself."""
 
-    model: Model
+    model: Any
     loss: Loss | Mapping[str, Loss]
     metrics: Mapping[str, Metric]
     inputs: Mapping[str, str]
@@ -112,7 +111,7 @@ class Evaluator(AnyEvaluator):
         return dataclasses.replace(
             self,
             data=given.data if self.data is None else self.data,
-            model=given.model if self.model is None else as_model(self.model),
+            model=given.model if self.model is None else self.model,
             loss=given.loss if self.loss is None else self.loss,
             metrics=given.metrics if self.metrics is None else self.metrics,
             inputs=given.inputs if self.inputs is None else self.inputs,

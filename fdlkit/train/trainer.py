@@ -390,7 +390,7 @@ class Trainer:
     def given(self) -> Given:
         """What evaluators have of this where they say nothing themselves."""
         return Given(
-            model=as_model(self.model),
+            model=self.model,
             loss=self.loss,
             metrics=self.metrics,
             inputs=self.inputs,

@@ -603,6 +603,8 @@ SESSIONS: dict[str, list[str]] = {
         "xyzzy",
         "train lm.py:T",
         "train lm.py:T --workdir=w --num_processes=2",
+        "train lm.py:T --workdir=w --eval_only --fresh",
+        "train lm.py:T --workdir=w --eval_only=bset",
         f"show lm.py:T --out={'x' * 5000}",
         "show lm.py:T --out=no/such/folder/x",
         "show lm.py:T --out=runs",

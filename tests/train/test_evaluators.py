@@ -16,6 +16,7 @@ from fdlkit.data.source import InMemory
 from fdlkit.errors import RunFailedError, UserError
 from fdlkit.train.checkpoints import CheckpointPolicy
 from fdlkit.train.coverage import Epoch, First, Rolling
+from fdlkit.train.ema import Ema
 from fdlkit.train.evaluators import Evaluator
 from fdlkit.train.goals import KeepBest, StopEarly
 from fdlkit.train.loop import Plan
@@ -441,3 +442,22 @@ def test_evaluators_of_one_program_compile_once_each(tmp_path):
 
 def test_coverage_defaults_to_all_of_the_data():
     assert Evaluator().coverage == Epoch()
+
+
+def test_averages_are_evaluated_unless_the_trained_parameters_are_asked_for(tmp_path):
+    evaluators = {name: Evaluator(params=name) for name in ("ema", "live")}
+    trainer = make_trainer(
+        ema=Ema(decay=0.9), evaluators=evaluators, num_train_steps=5, eval_every=None
+    )
+    trainer.train(tmp_path)
+    at_the_end = {n: evaluations(tmp_path, n)[5]["loss"] for n in ("eval", *evaluators)}
+    assert at_the_end["eval"] == at_the_end["ema"] != at_the_end["live"]
+    state = final_state(trainer, tmp_path)
+    data = examples(21, seed=1)
+    for name, params in (("ema", state.ema), ("live", state.params)):
+        squares = (Mlp().apply({"params": params}, data["x"]) - data["labels"]) ** 2
+        assert at_the_end[name] == pytest.approx(float(squares.mean()), rel=1e-5)
+    found = trainer.evaluate(tmp_path)
+    assert found.values["live/loss"] == at_the_end["live"]
+    with pytest.raises(UserError, match="and the trainer keeps none"):
+        make_trainer(evaluators=evaluators).train(tmp_path / "none")
