@@ -18,7 +18,7 @@ from fdlkit.sharding.layout import AxisRules, named, tree_path
 from fdlkit.sharding.mesh import Mesh, MeshAxes
 from fdlkit.train.caching import why_uncached
 from fdlkit.train.checkpoints import read_variables, saved_steps
-from fdlkit.train.generation import Generator
+from fdlkit.train.generation import TokenGenerator
 from fdlkit.train.language import LanguageModel, language_model
 from fdlkit.train.models import as_model
 from fdlkit.train.sampling import Sampler
@@ -54,9 +54,9 @@ class TrainedModel:
     notes: tuple[str, ...] = ()
     why_uncached: str | None = None
 
-    def generator(self, sampler: Sampler) -> Generator:
+    def generator(self, sampler: Sampler) -> TokenGenerator:
         """Makes tokens as a sampler says."""
-        return Generator(
+        return TokenGenerator(
             language=self.language,
             sampler=sampler,
             mesh=self.mesh,

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from fdlkit.errors import UserError
-from fdlkit.train.generation import Generator
+from fdlkit.train.generation import TokenGenerator
 from fdlkit.train.language import LanguageModel
 
 # What a decoder puts in place of a character that is not there as a whole, or not yet.
@@ -56,7 +56,7 @@ class Continuation:
 
 
 def continued(
-    generator: Generator,
+    generator: TokenGenerator,
     variables: Any,
     prompts: Sequence[str],
     *,

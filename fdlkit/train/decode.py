@@ -17,7 +17,7 @@ from fdlkit.train.evaluation import (
     EvaluationStoppedError,
 )
 from fdlkit.train.evaluators import AnyEvaluator, Given, Which
-from fdlkit.train.generation import Generator
+from fdlkit.train.generation import TokenGenerator
 from fdlkit.train.language import LanguageModel, language_model
 from fdlkit.train.sampling import Sampler
 from fdlkit.train.setup import Setup
@@ -114,7 +114,7 @@ class TextEvaluation:
         self._asked = asked
         self._setup = setup
         self._given = given
-        self._generator: Generator | None = None
+        self._generator: TokenGenerator | None = None
         self._note: str | None = None
 
     def check(self) -> None:
@@ -154,7 +154,7 @@ class TextEvaluation:
         variables = {"params": state.eval_params, **state.model_state}
         return self._asked.language(self._name, self._given, variables)
 
-    def _made(self, variables: Any) -> Generator:
+    def _made(self, variables: Any) -> TokenGenerator:
         """The generator, made when it is first needed."""
         if self._generator is None:
             mesh, rules = self._setup.mesh, self._setup.rules
@@ -162,7 +162,7 @@ class TextEvaluation:
             why = why_uncached(language, variables, mesh=mesh, rules=rules)
             if why is not None:
                 self._note = f"without a key/value cache, so slower: {why}"
-            self._generator = Generator(
+            self._generator = TokenGenerator(
                 language=language,
                 sampler=self._asked.sampler,
                 mesh=mesh,

@@ -142,7 +142,7 @@ def of_last(values: jax.Array, lengths: jax.Array) -> jax.Array:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Generator:
+class TokenGenerator:
     """Makes tokens, with compiled programs that are kept as long as it is.
 
     Attributes:

@@ -120,7 +120,7 @@ def test_a_checkpoint_is_chosen_by_its_step(run_dir):
     named = {"max_tokens": 3, "temperature": 0.0}
     last, third, second = (
         fdlkit.sample(str(run_dir), "def ", step=step, **named)[0].tokens
-        for step in (None, 3, 2)
+        for step in ("last", 3, 2)
     )
     assert last == third
     two, three = (

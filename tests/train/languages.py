@@ -12,7 +12,7 @@ import numpy as np
 
 from fdlkit.sharding.layout import DEFAULT_RULES
 from fdlkit.sharding.mesh import Mesh, MeshAxes
-from fdlkit.train.generation import Generator
+from fdlkit.train.generation import TokenGenerator
 from fdlkit.train.language import POSITIONS, TOKENS, LanguageModel
 from fdlkit.train.models import as_model
 from fdlkit.train.sampling import Sampler
@@ -73,9 +73,9 @@ def generator_of(
     mesh: Any = None,
     rules: Any = DEFAULT_RULES,
     **sampler: Any,
-) -> Generator:
+) -> TokenGenerator:
     """A generator on one device, or on a mesh."""
-    return Generator(
+    return TokenGenerator(
         language=language,
         sampler=Sampler(**sampler),
         mesh=one_device() if mesh is None else mesh,

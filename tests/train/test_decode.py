@@ -41,7 +41,7 @@ def trainer_of(*, evaluators: Any, **changes: Any) -> Trainer:
     return Trainer(
         **{
             "model": small_model(),
-            "train_data": Pipeline(source=source, batch_size=4),
+            "train_data": Pipeline(source=source, batch_size=4, seed=3),
             "optimizer": optax.adam(1e-2),
             "num_train_steps": 4,
             "metrics": {"loss": MeanLoss()},
