@@ -123,6 +123,16 @@ class Mesh:
         return ici, dcn
 
 
+def without_devices(mesh: jax.sharding.Mesh | AbstractMesh) -> AbstractMesh:
+    """The same axes on no devices, and on none of any kind.
+
+    JAX tells apart two abstract meshes that differ in the kind of device alone.
+    """
+    names = tuple(mesh.axis_names)
+    sizes = tuple(mesh.shape[name] for name in names)
+    return AbstractMesh(sizes, names, axis_types=mesh.axis_types)
+
+
 def _fixed(axes: MeshAxes) -> int:
     return math.prod(size for size in axes.sizes() if size > 0)
 

@@ -16,7 +16,7 @@ from fdlkit.data.pipeline import Pipeline
 from fdlkit.errors import UserError
 from fdlkit.keys import get_key
 from fdlkit.sharding.layout import DEFAULT_RULES, AxisRules
-from fdlkit.sharding.mesh import Mesh
+from fdlkit.sharding.mesh import Mesh, without_devices
 from fdlkit.train.checkpoints import CheckpointPolicy
 from fdlkit.train.context import named_losses, wanted_interms
 from fdlkit.train.feed import Feed
@@ -173,10 +173,10 @@ class Trainer:
         Raises:
           UserError: See `trace_shapes`.
         """
-        key = mesh.abstract_mesh if isinstance(mesh, jax.sharding.Mesh) else mesh
+        key = None if mesh is None else without_devices(mesh)
         if key not in self._traced:
             around = (
-                contextlib.nullcontext() if key is None else using(mesh, self.rules)
+                contextlib.nullcontext() if key is None else using(key, self.rules)
             )
             with around:
                 self._traced[key] = trace_shapes(
