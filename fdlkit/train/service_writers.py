@@ -107,7 +107,8 @@ class MlFlow(Writer):
     Attributes:
       experiment: The experiment's name.
       tracking_uri: Where the server or the store is; None: what the package takes,
-        `MLFLOW_TRACKING_URI` above all.
+        `MLFLOW_TRACKING_URI` above all. From MLflow 3 on a store of plain files is
+        refused unless `MLFLOW_ALLOW_FILE_STORE=true` is in the environment.
       name: The run's name; None: the workdir's last part.
     """
 

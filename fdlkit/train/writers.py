@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from etils import epath
 
-from fdlkit.errors import RunFailedError
+from fdlkit.errors import RunFailedError, UserError
 from fdlkit.train.histograms import Bars
 
 Values = Mapping[str, float | Bars]
@@ -254,7 +254,9 @@ class WriterThread:
     def __init__(self, writers: Sequence[Writer], workdir: epath.Path, step: int):
         try:
             self._sinks = [writer.open(workdir, step) for writer in writers]
-        except OSError as error:
+        except UserError:
+            raise
+        except Exception as error:  # a service's client raises what it likes
             raise RunFailedError(
                 f"what is logged cannot be written in {workdir}",
                 f"{type(error).__name__}: {error}",
@@ -275,7 +277,7 @@ class WriterThread:
         for sink in self._sinks:
             try:
                 sink.close()
-            except OSError as error:
+            except Exception as error:  # noqa: BLE001 - raised below
                 self._error = self._error or error
         if exc_type is None:
             self._raise()

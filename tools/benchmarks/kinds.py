@@ -25,7 +25,7 @@ from fdlkit.train.nnx_models import NnxModel
 from fdlkit.train.trainer import Trainer
 
 LAYERS = 100  # of a kernel and a bias each
-CALLS = 200  # in a row, of one kind
+CALLS = 50  # in a row, of one kind
 
 
 class LinenStack(nn.Module):
