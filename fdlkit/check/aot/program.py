@@ -28,17 +28,17 @@ def exported_step(setup: Setup, platform: str) -> export.Exported:
     def named(tree: Any) -> dict[str, Any]:
         return dict(zip(names, jax.tree.leaves(tree), strict=True))
 
-    def train_step(state: dict[str, Any], batch: Any) -> tuple[dict[str, Any], Any]:
+    def train_step(state: dict[str, Any], batch: Any) -> Any:
         given = jax.tree.unflatten(structure, [state[name] for name in names])
-        after, report = setup.train_step(given, batch)
-        return named(after), report
+        after, *told = setup.train_step(given, batch)
+        return named(after), *told
 
     shardings = named(setup.shardings)
     step = jax.jit(
         train_step,
         donate_argnums=0,
         in_shardings=(shardings, setup.batch_sharding),
-        out_shardings=(shardings, setup.replicated),
+        out_shardings=(shardings, setup.replicated, setup.replicated),
     )
     with using(setup.mesh, setup.rules):
         exported = export.export(step, platforms=(platform,))
