@@ -39,7 +39,7 @@ class Compiled:
       device_kind: As libtpu names the chip.
       memory: What a chip has, as its maker states it.
       seconds: How long it took.
-      peak: The most that the step has in memory at a time.
+      peak: The most that is in use at a time, as XLA counts it.
       arguments: State and batch.
       outputs: The state after the step and what it reports.
       aliased: Of the outputs, what takes the place of arguments.
@@ -64,6 +64,15 @@ class Compiled:
     accessed: float
     splits: bool
     collectives: tuple[Collective, ...]
+
+    @property
+    def held(self) -> int:
+        """What the step takes of a chip's memory: all of it from the first to the last.
+
+        More than is ever in use at a time: temporaries are laid out once, with gaps.
+        """
+        new = self.outputs - self.aliased
+        return self.arguments + new + self.temporaries + self.code
 
 
 @dataclasses.dataclass(frozen=True)

@@ -28,10 +28,10 @@ def exported_step(setup: Setup, platform: str) -> export.Exported:
     def named(tree: Any) -> dict[str, Any]:
         return dict(zip(names, jax.tree.leaves(tree), strict=True))
 
-    def train_step(state: dict[str, Any], batch: Any) -> tuple[dict[str, Any], Any, Any]:
+    def train_step(state: dict[str, Any], batch: Any) -> Any:
         given = jax.tree.unflatten(structure, [state[name] for name in names])
-        after, report, measured = setup.train_step(given, batch)
-        return named(after), report, measured
+        after, *told = setup.train_step(given, batch)
+        return named(after), *told
 
     shardings = named(setup.shardings)
     step = jax.jit(
