@@ -123,18 +123,21 @@ def merge_states(
 
 def results(
     metrics: Mapping[str, Metric], states: Mapping[str, State]
-) -> dict[str, float]:
+) -> dict[str, Any]:
     """What each state comes to; a metric of several numbers gives `NAME/part`."""
-    found: dict[str, float] = {}
+    found: dict[str, Any] = {}
     for name, metric in metrics.items():
         result = metric.result(states[name])
         if isinstance(result, Mapping):
-            found |= {
-                f"{name}/{part}": float(number) for part, number in result.items()
-            }
+            found |= {f"{name}/{part}": _plain(one) for part, one in result.items()}
         else:
-            found[name] = float(result)
+            found[name] = _plain(result)
     return found
+
+
+def _plain(result: Any) -> Any:
+    """A number as Python's own; a histogram (`Bars`), for writers to draw, as it is."""
+    return result if dataclasses.is_dataclass(result) else float(result)
 
 
 def _is_wide(dtype: np.dtype) -> bool:

@@ -27,6 +27,7 @@ EXPERIMENTS = {
     "own_module.py:base": EACH,
     "own_loss.py:base": EACH,
     "own_loss.py:several": EACH,
+    "all_metrics.py:base": (*EACH, "--fdl_set=eval_every=5"),
     "own_corpus.py:base": EACH,
     "own_trainer.py:base": EACH,
 }
