@@ -54,6 +54,16 @@ class DeadKeyError(UserError):
 
 
 _PART = re.compile(r"\.?([A-Za-z_]\w*)|\[(-?\d+)\]|\[(['\"])(.*?)\3\]")
+# Who can read the roots of a step's context that are not there from the beginning.
+_THERE_FOR: Mapping[str | int, str] = {
+    "params": "losses and metrics",
+    "preds": "losses and metrics",
+    "interms": "losses and metrics",
+    "losses": "metrics",
+    "metrics": "metrics after others",
+    "grads": "train_metrics",
+    "updates": "train_metrics",
+}
 # An annotation of a class inside a function may name what no module holds.
 _KEY_AS_TEXT = re.compile(r"(\w+\.)*(Key( \| None)?|Optional\[(\w+\.)*Key\])")
 
@@ -251,14 +261,17 @@ def _dead(
 ) -> DeadKeyError:
     """The error for a key path: `before` leads to `value`, and `part` nowhere there."""
     level = key_guesses.spelled_key(before) or "the context"
+    later = None if before else _THERE_FOR.get(part)
     there = tuple(map(str, key_guesses.names_below(value)))
-    meant = key_guesses.likeliest_key(context, parse_key(key))
+    # Whoever names a root of the context means that, and reads it too early.
+    meant = None if later else key_guesses.likeliest_key(context, parse_key(key))
     listed = ", ".join(there) or f"nothing below it{_kind_of(value)}"
     return DeadKeyError(
         wanted_by,
         key,
         f"{wanted_by}={key!r} leads nowhere: no {str(part)!r} at {level}",
         *([] if meant is None else [f"did you mean '{meant}'?"]),
+        *([] if later is None else [f"{part} is there for {later} alone"]),
         f"available at {level}: {listed}",
         meant=meant,
         there=there,

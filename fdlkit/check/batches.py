@@ -110,7 +110,7 @@ def _microbatches(subject: Subject, size: int, parts: int) -> Iterator[Finding]:
     near += [n for n in divisors(rows) if n > count][:1]
     multiple = max(round(size / (parts * count)), 1) * parts * count
     yield subject.finding(
-        "AX017",
+        "AX021",
         module_paths.source_of(subject, ("microbatches",)),
         f"microbatches={count} do not cut {of} into equal parts",
         fix=f"microbatches={' or '.join(map(str, near))}, or "

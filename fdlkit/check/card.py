@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,6 +16,8 @@ from fdlkit.check import batches, footprint, layouts, module_paths, trace
 from fdlkit.check.footprint import Footprint
 from fdlkit.errors import UserError
 from fdlkit.graph import paths
+from fdlkit.nn.repeat import Repeat
+from fdlkit.nn.walk import submodules
 from fdlkit.sharding.layout import AxisRules, tree_path
 from fdlkit.sharding.mesh import MESH_AXES
 from fdlkit.train.context import forward, step_spec, wanted_interms
@@ -111,6 +114,27 @@ class Sketch:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Pipeline:
+    """A stack of layers that is computed in stages.
+
+    Attributes:
+      path: The stack's config path.
+      stages: How many.
+      microbatches: Into how many parts a batch is cut.
+      repeats: How often a microbatch goes through the stages.
+      iterations: How many a batch takes.
+      bubble: The share of iterations in which a stage has no microbatch.
+    """
+
+    path: str
+    stages: int
+    microbatches: int
+    repeats: int
+    iterations: int
+    bubble: float
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Card:
     """An experiment in numbers.
 
@@ -124,7 +148,9 @@ class Card:
       flops: Model FLOPs of one training step on all devices.
       convention: What is counted in them.
       batch: The algebra of batches.
+      pipelines: The stacks of layers that are computed in stages.
       mesh: The size of each mesh axis.
+      across: The mesh axes that go across slices, and over how many each does.
       per_device: Bytes of one device.
       schedule: The learning rate; None if the trainer is not told it.
     """
@@ -137,7 +163,9 @@ class Card:
     flops: int
     convention: str
     batch: Batch
+    pipelines: tuple[Pipeline, ...]
     mesh: Mapping[str, int]
+    across: Mapping[str, int]
     per_device: Footprint
     schedule: Sketch | None
 
@@ -176,7 +204,9 @@ def card(subject: Subject) -> Card:
         flops=3 * count_flops(forward_program(trainer, shapes, subject.mesh)),
         convention=FLOPS_CONVENTION,
         batch=_batch(subject, shapes, found, rules, mesh),
+        pipelines=tuple(_pipelines(trainer.model)),
         mesh=mesh,
+        across=subject.across,
         per_device=footprint.footprint(shapes, found.step, rules=rules, mesh=mesh),
         schedule=_sketch(trainer),
     )
@@ -184,6 +214,20 @@ def card(subject: Subject) -> Card:
 
 def _bytes(tree: Any) -> int:
     return sum(math.prod(a.shape) * a.dtype.itemsize for a in jax.tree.leaves(tree))
+
+
+def _pipelines(model: Any) -> Iterator[Pipeline]:
+    found = submodules(model, "model") if isinstance(model, nn.Module) else ()
+    for path, module in found:
+        if isinstance(module, Repeat) and module.pipeline is not None:
+            yield Pipeline(
+                path=path,
+                stages=module.pipeline.num_stages,
+                microbatches=module.pipeline.num_microbatches,
+                repeats=module.pipeline.num_repeats,
+                iterations=module.pipeline.num_iterations,
+                bubble=module.pipeline.bubble,
+            )
 
 
 def _modules(subject: Subject, shapes: Shapes) -> list[ModuleSize]:

@@ -125,8 +125,7 @@ CODES = (
         severity="warning",
         why=(
             "Along such an axis memory is saved and nothing is computed faster: every "
-            "device computes all of the activations. For `stage` that is so because "
-            "there is no pipeline here."
+            "device computes all of the activations."
         ),
     ),
     Code(
@@ -173,6 +172,51 @@ CODES = (
     ),
     Code(
         code="AX017",
+        name="pipeline that does not come out even",
+        severity="error",
+        why=(
+            "A pipeline needs a device (or a group of them) for each of its stages, "
+            "and a batch whose rows are cut into equal microbatches, each over all "
+            "devices that rows are cut over. Elsewhere what does not come out even "
+            "ends in the compiler: a run of Pax that was cut into microbatches was "
+            "aborted by `Check failed: n < sizes_size`, without a word of why."
+        ),
+    ),
+    Code(
+        code="AX018",
+        name="stages without a pipeline",
+        severity="error",
+        why=(
+            "The mesh axis `stage` is for pipelines. Where a stack of layers is not "
+            "computed in stages, devices along the axis store its layers in parts and "
+            "all compute the same: N times the devices, and not one step faster. A "
+            "run refuses that too."
+        ),
+    ),
+    Code(
+        code="AX019",
+        name="pipeline without stages in the mesh",
+        severity="warning",
+        why=(
+            "Where no mesh axis cuts the stages, every device computes all of them, "
+            "and in each iteration those too that have no microbatch. The numbers are "
+            "right; the time is lost. On one device in all it is a rehearsal, and "
+            "nothing is said."
+        ),
+    ),
+    Code(
+        code="AX020",
+        name="axis across slices that every layer needs",
+        severity="warning",
+        why=(
+            "Slices are joined by the network of the data center, about a tenth as "
+            "fast as the links inside one. Gradients of `data` are exchanged once a "
+            "step, and the hand-over of `stage` is small; what `tensor` and `context` "
+            "exchange is needed at once, in every layer, forwards and backwards."
+        ),
+    ),
+    Code(
+        code="AX021",
         name="microbatches that do not divide a batch",
         severity="error",
         why=(

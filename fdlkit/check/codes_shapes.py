@@ -108,4 +108,25 @@ CODES = (
             "shape."
         ),
     ),
+    Code(
+        code="SH012",
+        name="float16 without a loss scale",
+        severity="warning",
+        why=(
+            "float16 has no numbers between 0 and 6e-8, and few digits under 6e-5: "
+            "small gradients vanish, and what they would have trained stands still. "
+            "With a loss scale they are computed larger. bfloat16 has the range of "
+            "float32, and needs none."
+        ),
+    ),
+    Code(
+        code="SH013",
+        name="loss scale that nothing needs",
+        severity="warning",
+        why=(
+            "A loss scale changes nothing where nothing is computed in float16, but a "
+            "dynamic one leaves out steps that are not finite, which then look like "
+            "its doing."
+        ),
+    ),
 )

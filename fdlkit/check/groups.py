@@ -1,10 +1,12 @@
-"""Optimizers by pattern: what a pattern that fits no parameter is told as."""
+"""What a check says of how updates are made: patterns of parameters, loss scales."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from fdlkit import suggest
+from fdlkit.check import jaxprs
 from fdlkit.graph import paths
 from fdlkit.graph.paths import Path
 
@@ -45,3 +47,35 @@ def _place(subject: Subject, pattern: str | None) -> Path:
         if held is not None and key in [argument.key for argument in held.arguments]:
             return (*place, key)
     return place
+
+
+def float16(subject: Subject, step: Any) -> Iterator[Finding]:
+    """A step that computes in float16 without a loss scale, or has one for nothing.
+
+    Args:
+      subject: The experiment.
+      step: The jaxpr of a training step; None if it could not be traced.
+    """
+    if step is None:
+        return
+    assert subject.trainer is not None
+    computes = any(
+        str(getattr(var.aval, "dtype", "")) == "float16"
+        for equation in jaxprs.equations(step)
+        for var in equation.outvars
+    )
+    if computes and subject.trainer.loss_scale is None:
+        yield subject.finding(
+            "SH012",
+            "loss_scale",
+            "the model computes in float16, and no loss_scale is set: gradients under "
+            "6e-8 are rounded to zero",
+            fix="loss_scale = Config(DynamicLossScale), or compute in bfloat16",
+        )
+    elif subject.trainer.loss_scale is not None and not computes:
+        yield subject.finding(
+            "SH013",
+            "loss_scale",
+            "loss_scale is set, and nothing computes in float16",
+            fix="loss_scale = None: bfloat16 and float32 have the range of the loss",
+        )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fdlkit.check import footprint, layouts, module_paths
 from fdlkit.check.footprint import Footprint, Whole
+from fdlkit.check.sizes import size_of
 from fdlkit.errors import UserError
 from fdlkit.sharding.mesh import MESH_AXES
 
@@ -134,12 +135,3 @@ def _dim(names: tuple[str | None, ...], dim: int) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f} %" if share < 0.0995 else f"{100 * share:.0f} %"
-
-
-def size_of(count: float) -> str:
-    """Bytes as a person reads them: `1.5 GiB`."""
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if count < 1024 or unit == "TiB":
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1024
-    raise AssertionError

@@ -17,6 +17,7 @@ from fdlkit.graph import paths
 from fdlkit.graph.paths import Path
 from fdlkit.keys import DeadKeyError, get_key
 from fdlkit.nn import walk
+from fdlkit.nn.pipelining import PipeliningError
 from fdlkit.nn.positions import LearnedPositions
 from fdlkit.nn.sharing import HiddenSharingError
 from fdlkit.sharding.layout import tree_path
@@ -48,6 +49,8 @@ def find(subject: Subject) -> Iterator[Finding]:
         if isinstance(failure.error, PatternError):
             yield groups.finding(subject, failure.error)
             continue
+        if isinstance(failure.error, PipeliningError) and "axes" in subject.levels:
+            continue  # likewise
         finding = _failure(subject, failure)
         if finding not in told:  # the model fails alike in both steps
             told.add(finding)
@@ -58,6 +61,7 @@ def find(subject: Subject) -> Iterator[Finding]:
     of_losses = list(_losses(subject, traced))
     yield from of_losses
     yield from _state(subject, traced)
+    yield from groups.float16(subject, traced.step)
     broadcast = {finding.path for finding in of_losses if finding.code == "SH006"}
     calls = set()
     for found in traced.watch.disagreements:

@@ -32,6 +32,7 @@ from fdlkit.train.context import (
     wanted_interms,
     wanted_parts,
 )
+from fdlkit.train.decode import GenerateText
 from fdlkit.train.evaluators import Evaluator
 from fdlkit.train.losses import Context, Elements, Loss
 from fdlkit.train.models import as_model
@@ -324,6 +325,9 @@ def _trace_evaluator(parts: _Parts, name: str) -> None:
     """Traces the step of an evaluator that has something of its own."""
     trainer, state, watch = parts.trainer, parts.shapes.state, parts.watch
     evaluator, path = trainer.evaluators[name], f"evaluators[{name!r}]"
+    if isinstance(evaluator, GenerateText):
+        variables = {"params": state.eval_params, **state.model_state}
+        watch.attempt(path, lambda: evaluator.language(name, trainer.given, variables))
     if not isinstance(evaluator, Evaluator) or not evaluator.has_own:
         return
     try:

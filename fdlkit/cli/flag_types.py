@@ -40,6 +40,17 @@ class CountParser(flags.ArgumentParser):
         return int(text)
 
 
+class NumberParser(flags.ArgumentParser):
+    """A number, which may have a point; its range is whose it is to say."""
+
+    def parse(self, argument: str | float) -> float:
+        """The number; a `float` as it is, which absl gives for a default."""
+        try:
+            return float(argument)
+        except ValueError:
+            raise ValueError("it is a number, such as 0.7") from None
+
+
 class SwitchParser(flags.BooleanParser):
     """On or off."""
 
@@ -49,6 +60,22 @@ class SwitchParser(flags.BooleanParser):
             return super().parse(argument)
         except ValueError:
             raise ValueError("it is true or false") from None
+
+
+class StepParser(flags.ArgumentParser):
+    """Which checkpoint: a step, `last` or `best`."""
+
+    def parse(self, argument: Any) -> Any:
+        """The step or the word."""
+        text = str(argument)
+        if text.isdecimal() and len(text) <= _MOST_DIGITS:
+            return int(text)
+        if text in ("last", "best"):
+            return text
+        hint = suggest.hint(text, ("last", "best"))
+        raise ValueError(
+            "it is a step, or one of last, best" + (f"; {hint}" if hint else "")
+        )
 
 
 class CheckpointParser(SwitchParser):

@@ -25,6 +25,7 @@ from fdlkit.serialize.writing import dumps
 from fdlkit.train.progress import NoProgress
 from fdlkit.train.stop import Stop
 from fdlkit.train.trainer import Trainer
+from fdlkit.view import flat
 
 
 def train(
@@ -95,9 +96,10 @@ def _train(
     stream: TextIO,
 ) -> int:
     trainer = built_trainer(cfg, target)
-    record = make_record(dumps(cfg), target=target, argv=argv)
     path = workdir.as_path(directory)
     graph = snapshot(cfg)
+    as_text = "".join(f"{line}\n" for line in flat.lines(graph))
+    record = make_record(dumps(cfg), as_text, target=target, argv=argv)
     changes = None if fresh else workdir.changes_since(path, graph)
     if changes is not None:
         workdir.refuse_another_run(path, changes)

@@ -20,7 +20,8 @@ from fdlkit.serialize.reading import read
 # What the house writes into a workdir; `--fresh` removes these and nothing else.
 LOCK = ".lock"
 CONTENTS = (
-    *("checkpoints", "record", "metrics.jsonl", "tensorboard"),
+    *("checkpoints", "record", "metrics.jsonl", "samples.jsonl", "tensorboard"),
+    *("wandb", "wandb_id.txt", "mlflow_id.txt"),
     *("best.json", "evaluations"),
 )
 # What may differ between two starts of one run: where it runs, what it reports and

@@ -64,6 +64,20 @@ class Mesh:
         ici, dcn = self._resolve(num_devices, num_slices)
         return {a: i * d for a, i, d in zip(MESH_AXES, ici, dcn, strict=True)}
 
+    def parts(
+        self, num_devices: int, num_slices: int = 1
+    ) -> tuple[dict[str, int], dict[str, int]]:
+        """The size of every mesh axis inside a slice, and across slices.
+
+        Raises:
+          UserError: The sizes do not multiply to the devices.
+        """
+        ici, dcn = self._resolve(num_devices, num_slices)
+        return (
+            dict(zip(MESH_AXES, ici, strict=True)),
+            dict(zip(MESH_AXES, dcn, strict=True)),
+        )
+
     def abstract(
         self, num_devices: int | None = None, num_slices: int | None = None
     ) -> AbstractMesh:
@@ -99,7 +113,7 @@ class Mesh:
                 ici,
                 dcn,
                 devices=devices,
-                process_is_granule=not hasattr(devices[0], "slice_index"),
+                process_is_granule=not _has_slices(devices[0]),
             )
         elif len(devices) == 1:
             array = np.asarray(devices).reshape(ici)
@@ -123,12 +137,27 @@ class Mesh:
         return ici, dcn
 
 
+def without_devices(mesh: jax.sharding.Mesh | AbstractMesh) -> AbstractMesh:
+    """The same axes on no devices, and on none of any kind.
+
+    JAX tells apart two abstract meshes that differ in the kind of device alone.
+    """
+    names = tuple(mesh.axis_names)
+    sizes = tuple(mesh.shape[name] for name in names)
+    return AbstractMesh(sizes, names, axis_types=mesh.axis_types)
+
+
 def _fixed(axes: MeshAxes) -> int:
     return math.prod(size for size in axes.sizes() if size > 0)
 
 
 def _slice_of(device: Any) -> int:
-    return getattr(device, "slice_index", device.process_index)
+    return device.slice_index if _has_slices(device) else device.process_index
+
+
+def _has_slices(device: Any) -> bool:
+    # Other devices have the attribute too, and each says that it is in slice 0.
+    return device.platform == "tpu" and hasattr(device, "slice_index")
 
 
 def _fill(where: str, sizes: tuple[int, ...], total: int, unit: str) -> tuple[int, ...]:

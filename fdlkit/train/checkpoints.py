@@ -11,7 +11,7 @@ from typing import Any
 import jax
 from etils import epath
 
-from fdlkit.errors import RunFailedError
+from fdlkit.errors import RunFailedError, UserError
 from fdlkit.sharding.layout import tree_path
 from fdlkit.train.saved_state import OPTIONAL, as_saved, as_there, saved_fields
 from fdlkit.train.state import TrainState
@@ -68,6 +68,58 @@ def saved_steps(folder: epath.Path) -> list[int]:
         and path.name == str(int(path.name))
         and all((path / item).exists() for item in ITEMS)
     ]
+
+
+def read_variables(
+    folder: epath.Path, step: int, *, like: Mapping[str, Any], shardings: Any
+) -> Mapping[str, Any]:
+    """Some parts of a saved state, and no others: `params`, `model_state`.
+
+    Nothing in the folder is made, moved or removed: a run may be going on in it.
+
+    Args:
+      folder: Of a run's checkpoints.
+      step: One of the saved steps.
+      like: Abstract arrays of the parts, by their names in `TrainState`.
+      shardings: A sharding for each; the run that saved may have had others.
+
+    Raises:
+      UserError: It is damaged, or of another model.
+    """
+    # As above: what it loads takes seconds.
+    import orbax.checkpoint as ocp
+
+    wanted = jax.tree.map(
+        lambda a, s: jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=s),
+        dict(like),
+        dict(shardings),
+    )
+    path = folder / str(step) / ITEMS[0]
+    try:
+        with ocp.Checkpointer(ocp.PyTreeCheckpointHandler()) as reader:
+            return reader.restore(
+                path if path.is_absolute() else path.absolute(),
+                args=ocp.args.PyTreeRestore(
+                    item=wanted,
+                    restore_args=ocp.checkpoint_utils.construct_restore_args(wanted),
+                    partial_restore=True,
+                ),
+            )
+    except Exception as error:  # of many types, from threads and C++
+        others = sorted(set(saved_steps(folder)) - {step})
+        raise UserError(
+            f"the checkpoint of step {step} in {folder} could not be read",
+            f"{type(error).__name__}: {brief(error)}",
+            "it is damaged, or of another model than the one that is here now",
+            f"other checkpoints: {', '.join(map(str, others)) or 'none'}",
+        ) from error
+
+
+def brief(error: Exception) -> str:
+    """What an exception says, on one line that is not too long."""
+    text = " ".join(str(error).split())
+    # File systems put the reason last, after a long path.
+    return text if len(text) <= 200 else f"{text[:50]} … {text[-140:]}"
 
 
 class Kept:
@@ -262,14 +314,10 @@ class Checkpoints:
         try:
             yield
         except Exception as error:  # of many types, from threads and C++
-            text = " ".join(str(error).split())
-            if len(text) > 200:
-                # File systems put the reason last, after a long path.
-                text = f"{text[:50]} … {text[-140:]}"
             what = "a checkpoint" if step is None else f"the checkpoint of step {step}"
             whole = [s for s in saved_steps(self._folder) if s != step]
             lines = [
-                f"{type(error).__name__}: {text}",
+                f"{type(error).__name__}: {brief(error)}",
                 f"the newest whole checkpoint: step {max(whole)}"
                 if whole
                 else "no other checkpoint is whole",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,6 +22,7 @@ from fdlkit.train.state import TrainState
 from fdlkit.train.states import Packed, merge_states, results
 from fdlkit.train.step import make_eval_step
 from fdlkit.train.stop import Stop
+from fdlkit.train.writers import SampleText
 
 
 class EvaluationStoppedError(Exception):
@@ -35,10 +36,12 @@ class Evaluated:
     Attributes:
       values: Numbers by name, logged as `EVALUATOR/name`.
       note: What a person should know of it, told once a run; None: nothing.
+      texts: What the model wrote, to be logged as well.
     """
 
     values: Mapping[str, float]
     note: str | None = None
+    texts: Sequence[SampleText] = ()
 
 
 class Evaluation(Protocol):

@@ -41,6 +41,7 @@ class Given:
     metrics: Mapping[str, Metric]
     inputs: Mapping[str, str]
     data: Pipeline | None
+    train_data: Pipeline
     seed: int
     has_ema: bool
 

@@ -27,6 +27,7 @@ from fdlkit.train.goals import KeepBest, StopEarly
 from fdlkit.train.metrics import Metric
 from fdlkit.train.occasions import Occasions
 from fdlkit.train.progress import Progress
+from fdlkit.train.samples_file import SampleLines
 from fdlkit.train.saved_state import told_of_fields
 from fdlkit.train.setup import Setup, programs_at_once
 from fdlkit.train.state import TrainState
@@ -183,7 +184,8 @@ def train_loop(
             told = told_of_fields(checkpoints.fields(last), setup.state)
             for line in told.values():
                 progress.say(line)
-        writers = [JsonLines(), *plan.writers] if jax.process_index() == 0 else []
+        own: tuple[Writer, ...] = (JsonLines(), SampleLines())
+        writers = [*own, *plan.writers] if jax.process_index() == 0 else []
         with WriterThread(writers, workdir, first) as writer:
             around = _Surroundings(
                 checkpoints=checkpoints,
@@ -462,6 +464,9 @@ class _Loop:
             self.noted.add(name)
             self.around.progress.say(f"{name}: {found.note}")
         values = {f"{name}/{key}": value for key, value in found.values.items()}
+        if found.texts:
+            self.around.writer.write_texts(self.step, name, found.texts)
+            self.around.progress.say(f"{name}: {found.texts[0].shown()}")
         self.around.writer.write(self.step, values)
         self.around.progress.update(self.step, values)
         self.verdict.see(self.step, name, values)

@@ -18,6 +18,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from fdlkit.data.describe import check_same_tokenizer
 from fdlkit.data.pipeline import Pipeline
 from fdlkit.errors import UserError
+from fdlkit.nn.stages import stage_faults
 from fdlkit.sharding.layout import (
     AxisRules,
     check_divides,
@@ -41,7 +42,7 @@ from fdlkit.train.context import (
 )
 from fdlkit.train.losses import Context, Loss
 from fdlkit.train.metrics import Metric
-from fdlkit.train.models import Model, refuse_unlike_inputs
+from fdlkit.train.models import LinenModel, Model, refuse_unlike_inputs
 from fdlkit.train.saved_state import OPTIONAL
 from fdlkit.train.state import TrainState
 from fdlkit.train.states import Packed
@@ -257,9 +258,9 @@ def prepare(
     `shapes`. Nothing is compiled and no device is touched.
 
     Raises:
-      UserError: An array that the mesh does not divide, a key path that leads
-        nowhere, a model that cannot be traced on its data, train and evaluation
-        data with different tokenizers.
+      UserError: An array that the mesh does not divide, a pipeline that does not fit
+        mesh and batches, a key path that leads nowhere, a model that cannot be traced
+        on its data, train and evaluation data with different tokenizers.
     """
     refuse_other_parts(losses, metrics, train_metrics)
     check_rules(rules, mesh)
@@ -272,6 +273,7 @@ def prepare(
     check_microbatches(
         updates.microbatches, train_data.batch_size, batch_spec, mesh=mesh
     )
+    check_stages(model, train_data, eval_data, mesh=mesh, rules=rules)
 
     shapes = shapes_on(mesh)
     with using(mesh, rules):
@@ -434,9 +436,9 @@ def trace_shapes(
     """
     batch = abstract_batch(train_data)
     eval_batch = None if eval_data is None else abstract_batch(eval_data)
-    refuse_unlike_inputs(model, inputs)
     init = make_init(model, optimizer, seed, tuple(losses), updates)
     with explained(batch):
+        refuse_unlike_inputs(model, inputs)
         abstract_inputs = model_inputs(inputs, {"batch": batch, "step": step_spec()})
         # The key is made inside: made here it would be an array on a device.
         variables = jax.eval_shape(
@@ -507,6 +509,37 @@ def check_microbatches(
         f"what would work: {' or '.join(map(str, near))}, or "
         f"train_data.batch_size={whole}",
     )
+
+
+def check_stages(
+    model: Model,
+    train_data: Pipeline,
+    eval_data: Pipeline | None,
+    *,
+    mesh: Any,
+    rules: AxisRules,
+) -> None:
+    """Refuses pipelines that do not fit, and stages of a mesh that no pipeline has.
+
+    Raises:
+      UserError: Naming the stack of layers and what would work.
+    """
+    if not isinstance(model, LinenModel):
+        return
+    batches = batches_of(train_data, eval_data)
+    for fault in stage_faults(model.module, mesh=mesh, rules=rules, batches=batches):
+        if fault.kind != "idle":
+            raise UserError(
+                f"{fault.path}: {fault.text}", f"what would work: {fault.fix}"
+            )
+
+
+def batches_of(train_data: Pipeline, eval_data: Pipeline | None) -> dict[str, int]:
+    """The rows of each kind of global batch, by what a person calls it."""
+    batches = {"a batch of train_data": train_data.batch_size}
+    if eval_data is not None:
+        batches["a batch of eval_data"] = eval_data.batch_size
+    return batches
 
 
 def abstract_batch(pipeline: Pipeline) -> ArraySpecs:

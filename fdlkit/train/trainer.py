@@ -16,7 +16,7 @@ from fdlkit.data.pipeline import Pipeline, derived_seed
 from fdlkit.errors import UserError
 from fdlkit.keys import get_key
 from fdlkit.sharding.layout import DEFAULT_RULES, AxisRules
-from fdlkit.sharding.mesh import Mesh
+from fdlkit.sharding.mesh import Mesh, without_devices
 from fdlkit.train.checkpoints import CheckpointPolicy
 from fdlkit.train.context import named_losses, wanted_interms, wanted_parts
 from fdlkit.train.ema import Ema
@@ -239,11 +239,9 @@ class Trainer:
         Raises:
           UserError: See `trace_shapes`.
         """
-        key = mesh.abstract_mesh if isinstance(mesh, jax.sharding.Mesh) else mesh
+        key = None if mesh is None else without_devices(mesh)
         if key not in self._traced:
-            around = (
-                contextlib.nullcontext() if key is None else using(mesh, self.rules)
-            )
+            around = contextlib.nullcontext() if key is None else using(key, self.rules)
             with around:
                 self._traced[key] = trace_shapes(
                     as_model(self.model),
@@ -397,6 +395,7 @@ class Trainer:
             metrics=self.metrics,
             inputs=self.inputs,
             data=self.eval_data,
+            train_data=self.train_data,
             seed=self.seed,
             has_ema=self.ema is not None,
         )
@@ -443,8 +442,11 @@ class Trainer:
         """Refuses what can be refused before anything compiles or is written.
 
         Raises:
-          UserError: See `prepare`; or data that is missing or ends too early.
+          UserError: See `prepare`; or data that is missing or ends too early; or a
+            writer that needs what is not installed.
         """
+        for writer in self.writers:
+            writer.check()
         _ = self.setup
         self.check_evaluations()
         check_data(self.train_data, num_train_steps=self.num_train_steps)

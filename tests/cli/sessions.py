@@ -647,6 +647,10 @@ SESSIONS: dict[str, list[str]] = {
         "check lm.py:T --topology=v4",
         "check lm.py:T --topology=v4p:8",
         "check lm.py:T --topology=v4:0x4",
+        "check lm.py:T --topology=v4-9",
+        "check lm.py:T --topology=0xv4-8",
+        "check lm.py:T --mesh=dcn.dta=2",
+        "check lm.py:T --compile=true",
         "check --explain=CF999",
         "check lm.py",
     ],
@@ -664,6 +668,17 @@ SESSIONS: dict[str, list[str]] = {
         "codegen trouble.py:unset --out=x.py --style=build",
         "codegen trouble.py:circle --out=x.py --style=build",
         "codegen trouble.py:elsewhere --out=x.py --style=build",
+    ],
+    "cli/sample": [
+        "sample",
+        "sample runs",
+        "sample runs --prompt=x",
+        "sample lm.py:T --prompt=x",
+        "sample runs --prompt=x --max_tokens=0",
+        "sample runs --prompt=- --prompt=-",
+        "sample runs --prompt=x --temperature=warm",
+        "sample runs --prompt=x --top_k=-1",
+        "sample runs --promt=x",
     ],
     "targets/plain_calls": [
         f"show calls/{name}.py:build"

@@ -153,6 +153,16 @@ def test_what_is_there_at_the_level_that_failed_is_told():
     assert caught.value.there == ("pos", "neg")
 
 
+def test_a_root_that_is_there_for_others_is_not_taken_for_another():
+    with pytest.raises(DeadKeyError) as caught:
+        get_key(CONTEXT, "grads.encoder", wanted_by="metrics['size'].tree")
+    assert caught.value.meant is None
+    assert caught.value.lines[1:] == (
+        "grads is there for train_metrics alone",
+        "available at the context: batch, preds, params, interms, losses, step",
+    )
+
+
 def test_where_an_array_is_a_key_path_ends():
     with pytest.raises(DeadKeyError) as caught:
         get_key({"preds": array(4, 3)}, "preds.logits", wanted_by="loss.logits")

@@ -41,6 +41,7 @@ _UPDATES = frozenset(
         "loss_factor",
         "make_update",
         "remarks",
+        "TrainState",
         "update_reports",
         "Updated",
     }

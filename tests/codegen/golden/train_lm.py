@@ -772,6 +772,12 @@ class Repeat(nn.Module):
         needs its own.
       remat: What the backward pass computes again, layer by layer: `none`, `full`, or
         the name of one of `jax.checkpoint_policies`, such as `dots_saveable`.
+      pipeline: Has the layers computed in stages, side by side on the mesh axes of
+        `axis_name` (`stage`), on one microbatch each; None: one after another. The
+        parameters are the same tree with the same initial values either way, so that
+        a checkpoint of one opens in the other. Where a cache of keys and values is
+        written (`mutable=["cache"]`), layers are computed one after another all the
+        same: there is one token a row, and nothing to cut.
 
     Raises:
       ValueError: `n` is not positive, there is no policy `remat`, or the template
@@ -824,6 +830,9 @@ class Repeat(nn.Module):
             return block(x, *shared, **inputs)
 
         policy = remat_policy(self.remat)
+        one_by_one = self.is_initializing() or self.is_mutable_collection("cache")
+        if self.pipeline is not None and not one_by_one:
+            return self.pipeline.run(self, layer, policy, x, variables, inputs)
         if policy is not None:
             # Inside a loop XLA cannot merge the second computation with the first.
             layer = nn.remat(layer, policy=policy, prevent_cse=not self.scan)

@@ -8,6 +8,7 @@ import io
 import itertools
 import json
 
+import fiddle as fdl
 import numpy as np
 import pytest
 
@@ -31,6 +32,10 @@ from fdlkit.graph.snapshot import take
 from fdlkit.sharding.mesh import Mesh, MeshAxes
 from fdlkit.targets.loading import load
 from fdlkit.train.checkpoints import CheckpointPolicy
+from fdlkit.train.ema import Ema
+from fdlkit.train.loss_scale import DynamicLossScale
+from fdlkit.train.nonfinite import SkipNonfinite
+from fdlkit.train.optimizers import by_path, frozen
 from fdlkit.train.progress import LineProgress
 from fdlkit.train.stop import Stop
 from fdlkit.train.trainer import Trainer
@@ -216,6 +221,58 @@ def test_a_plain_run_logs_what_a_run_logs_and_goes_on_from_it(line, tmp_path):
     assert numbers(mixed) == numbers(own)
     again = as_plain(line).train(str(mixed), stop=Stop(), progress=progress())
     assert again.finished and numbers(mixed) == numbers(own)
+
+
+RULES = {
+    "microbatches": 2,
+    "ema": Ema(decay=0.9),
+    "loss_scale": DynamicLossScale(initial=2.0, interval=2),
+    "skip_nonfinite": SkipNonfinite(),
+}
+
+
+def test_a_plain_run_makes_its_updates_by_the_same_rules(line, tmp_path):
+    """And each goes on from the other's checkpoint."""
+    whole = dataclasses.replace(line, **RULES)
+    half = dataclasses.replace(whole, num_train_steps=4)
+    told = io.StringIO()
+
+    def plainly(trainer, folder):
+        progress = LineProgress(stream=told, num_train_steps=trainer.num_train_steps)
+        as_plain(trainer).train(str(folder), stop=Stop(), progress=progress)
+
+    def numbers(folder):
+        lines = map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
+        return [{n: v for n, v in x.items() if "per_sec" not in n} for x in lines]
+
+    whole.train(tmp_path / "own")
+    half.train(tmp_path / "one")
+    plainly(whole, tmp_path / "one")
+    plainly(half, tmp_path / "other")
+    whole.train(tmp_path / "other")
+    last = numbers(tmp_path / "own")[-2:]
+    assert {"loss_scale", "skipped"} <= last[0].keys() | last[1].keys()
+    assert numbers(tmp_path / "one")[-2:] == last
+    assert numbers(tmp_path / "other")[-2:] == last
+
+
+@pytest.mark.parametrize("rule", [*RULES, "frozen"])
+def test_a_plain_update_stands_in_only_where_nothing_is_around_it(rule):
+    assert "make_update" in chosen_for(lambda cfg: None)
+
+    def change(cfg):
+        if rule == "frozen":
+            groups = {"embed/**": fdl.Config(frozen), "**": cfg.optimizer}
+            cfg.optimizer = fdl.Config(by_path, groups=groups)
+            cfg.learning_rate = None
+        elif rule == "microbatches":
+            cfg.microbatches = 2
+        else:
+            setattr(cfg, rule, fdl.Config(type(RULES[rule])))
+
+    found = chosen_for(change)
+    assert "Trainer" in found
+    assert not {"make_update", "batch_gradient", "held"} & found.keys()
 
 
 def chosen_for(change):
