@@ -19,6 +19,7 @@ from fdlkit.train.evaluation import (
 from fdlkit.train.evaluators import AnyEvaluator, Given, Which
 from fdlkit.train.generation import TokenGenerator
 from fdlkit.train.language import LanguageModel, language_model
+from fdlkit.train.models import as_model
 from fdlkit.train.sampling import Sampler
 from fdlkit.train.setup import Setup
 from fdlkit.train.state import TrainState
@@ -88,7 +89,7 @@ class GenerateText(AnyEvaluator):
                     "give the trainer ema=Config(Ema), or leave params out",
                 )
             language = language_model(
-                given.model,
+                as_model(given.model),
                 loss=given.loss,
                 inputs=given.inputs,
                 data=given.train_data,
