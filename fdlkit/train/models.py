@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import abc
 import dataclasses
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -43,16 +42,16 @@ class Model(Protocol):
         """
 
 
-class TakesInputs(abc.ABC):
+@runtime_checkable
+class TakesInputs(Protocol):
     """A model that can say what its inputs are called, before it is traced."""
 
-    @abc.abstractmethod
     def called(self) -> tuple[str, Callable[..., Any]]:
         """The name of what is called with the inputs, and the call itself."""
 
 
 @dataclasses.dataclass(frozen=True)
-class LinenModel(TakesInputs):
+class LinenModel:
     """A Flax Linen module as a `Model`; inputs are passed by keyword."""
 
     module: nn.Module

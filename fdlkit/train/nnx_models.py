@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from flax import nnx
 
 from fdlkit.errors import UserError
-from fdlkit.train.models import Inputs, Place, TakesInputs, Variables
+from fdlkit.train.models import Inputs, Place, Variables
 
 # The collections of types of variables that Flax Linen has, too; of any other type the
 # collection is named by the class.
@@ -64,7 +64,7 @@ class NnxStructure:
 
 
 @dataclasses.dataclass(frozen=True)
-class NnxModel(TakesInputs):
+class NnxModel:
     """A Flax NNX module as a `Model`; inputs are passed by keyword.
 
     Usage:

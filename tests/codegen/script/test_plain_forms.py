@@ -11,6 +11,7 @@ import json
 import fiddle as fdl
 import numpy as np
 import pytest
+from etils import epath
 
 import fdlkit
 from fdlkit import eject, keys
@@ -33,12 +34,14 @@ from fdlkit.sharding.mesh import Mesh, MeshAxes
 from fdlkit.targets.loading import load
 from fdlkit.train.checkpoints import CheckpointPolicy
 from fdlkit.train.ema import Ema
+from fdlkit.train.histograms import Bars
 from fdlkit.train.loss_scale import DynamicLossScale
 from fdlkit.train.nonfinite import SkipNonfinite
 from fdlkit.train.optimizers import by_path, frozen
 from fdlkit.train.progress import LineProgress
 from fdlkit.train.stop import Stop
 from fdlkit.train.trainer import Trainer
+from fdlkit.train.writers import JsonLines
 from tests.codegen.script.conftest import OUTSIDE
 
 ROWS = {"x": np.arange(23), "y": np.arange(23.0) / 2}
@@ -135,8 +138,6 @@ def test_meshes_are_the_same():
 
 
 def test_a_metrics_file_is_cut_back(tmp_path):
-    from etils import epath
-
     path = epath.Path(tmp_path / "metrics.jsonl")
     path.write_text(
         '{"step": 1, "loss": 2.0}\n{"step": 1, "eval/a": 1}\n{"step": 2}\n{"st'
@@ -150,6 +151,27 @@ def test_a_metrics_file_is_cut_back(tmp_path):
         {"step": 1, "eval/a": 1},
         {"step": 2, "loss": "nan"},
     ]
+
+
+def test_histograms_are_summed_up_in_both_files_alike(tmp_path):
+    bars = Bars(
+        limits=[0.0, 1.0],
+        counts=[1.0, 3.0],
+        least=0.0,
+        most=1.0,
+        count=4.0,
+        total=float("inf"),
+        squares=1.0,
+    )
+    values = {"loss": 2, "train/grads": bars, "rate": float("nan")}
+    plain = MetricsFile(epath.Path(tmp_path / "plain.jsonl"), 0)
+    whole = JsonLines(name="whole.jsonl").open(epath.Path(tmp_path), 0)
+    for file in (plain, whole):
+        file.write(1, values)
+        file.close()
+    lines = [(tmp_path / f"{name}.jsonl").read_text() for name in ("plain", "whole")]
+    assert lines[0] == lines[1]
+    assert '"mean": "inf"' in lines[0]
 
 
 def test_every_plain_form_takes_nothing_that_the_original_does_not():
