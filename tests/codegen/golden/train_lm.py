@@ -43,6 +43,7 @@ import optax
 import orbax.checkpoint as ocp
 from etils import epath
 from flax.typing import VariableDict
+from jax.ad_checkpoint import checkpoint_name
 from jax.experimental import mesh_utils
 from jax.sharding import NamedSharding, PartitionSpec
 from jax.typing import DTypeLike
@@ -304,14 +305,30 @@ def spec_tree(variables: Any, rules: AxisRules) -> Any:
 # -----
 
 
-def normal_init(stddev: float, axes: tuple[str | None, ...]) -> Callable[..., Any]:
-    """Returns an initialiser: normal around 0, axes named."""
-    return nn.with_logical_partitioning(nn.initializers.normal(stddev), axes)
+def normal_init(
+    stddev: float,
+    axes: tuple[str | None, ...],
+    instead: Callable[..., Any] | None = None,
+) -> Callable[..., Any]:
+    """Returns an initialiser, axes named: normal around 0, unless `instead` is given.
+
+    Args:
+      stddev: The standard deviation.
+      axes: Logical names of the dims.
+      instead: One of `jax.nn.initializers`, made: `(key, shape, dtype) -> array`.
+    """
+    initial = nn.initializers.normal(stddev) if instead is None else instead
+    return nn.with_logical_partitioning(initial, axes)
 
 
 def ones_init(axes: tuple[str | None, ...]) -> Callable[..., Any]:
     """Returns an initialiser: all ones, axes named."""
     return nn.with_logical_partitioning(nn.initializers.ones, axes)
+
+
+def zeros_init(axes: tuple[str | None, ...]) -> Callable[..., Any]:
+    """Returns an initialiser: all zeros, axes named."""
+    return nn.with_logical_partitioning(nn.initializers.zeros, axes)
 
 
 class RmsNorm(nn.Module):
@@ -468,7 +485,7 @@ class Einsum(nn.Module):
 
     Kernels keep their axes apart (`[embed, heads, head_dim]`, not
     `[embed, heads * head_dim]`), so that a mesh axis splits whole heads and never
-    cuts through one. There is no bias.
+    cuts through one.
 
     Usage:
 
@@ -485,6 +502,10 @@ class Einsum(nn.Module):
         where the fan-in is the product of *all* summed kernel dimensions.
       dtype: What is computed in.
       param_dtype: What the kernel is stored in.
+      bias: Whether a bias, zeros at the start, is added over the kernel's axes of the
+        output.
+      kernel_init: Makes the kernel's first values instead of `init_scale`; one of
+        `jax.nn.initializers`.
     """
 
     equation: str
@@ -493,6 +514,8 @@ class Einsum(nn.Module):
     init_scale: float = 1.0
     dtype: DTypeLike = jnp.float32
     param_dtype: DTypeLike = jnp.float32
+    bias: bool = False
+    kernel_init: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         """Refuses an equation, a shape and axes that do not fit together."""
@@ -507,16 +530,24 @@ class Einsum(nn.Module):
 
     @nn.compact
     def __call__(self, x: jax.Array) -> jax.Array:
-        """Returns `einsum(equation, x, kernel)` in `dtype`."""
+        """Returns `einsum(equation, x, kernel) + bias` in `dtype`."""
         check_sizes(self.equation, x.shape, self.shape)
         stddev = math.sqrt(self.init_scale / fan_in(self.equation, self.shape))
         kernel = self.param(
             "kernel",
-            normal_init(stddev, self.axes),
+            normal_init(stddev, self.axes, self.kernel_init),
             self.shape,
             self.param_dtype,
         )
-        return contract(self.equation, x.astype(self.dtype), kernel.astype(self.dtype))
+        y = contract(self.equation, x.astype(self.dtype), kernel.astype(self.dtype))
+        if self.bias:
+            letters = kernel_letters(self.equation)
+            kept = [letters.index(c) for c in self.equation.partition("->bt")[2]]
+            axes = tuple(self.axes[i] for i in kept)
+            shape = tuple(self.shape[i] for i in kept)
+            bias = self.param("bias", zeros_init(axes), shape, self.param_dtype)
+            y += bias.astype(self.dtype)
+        return y
 
 
 def contract(
@@ -606,6 +637,13 @@ class Embed(nn.Module):
         `log(vocab_size) + init_scale**2 / 2`.
       dtype: What is computed in.
       param_dtype: What the table is stored in.
+      scaled: Whether vectors that are looked up are multiplied by the root of their
+        width.
+      bias: Whether logits have a bias, `[vocab]`, zeros at the start.
+      logit_cap: Logits are `logit_cap * tanh(logits / logit_cap)`, after the bias, so
+        that none is larger (Gemma 2, 2024); None: as they are.
+      embedding_init: Makes the table's first values instead of `init_scale`; one of
+        `jax.nn.initializers`.
     """
 
     vocab_size: int
@@ -613,18 +651,30 @@ class Embed(nn.Module):
     init_scale: float = 0.5
     dtype: DTypeLike = jnp.float32
     param_dtype: DTypeLike = jnp.float32
+    scaled: bool = True
+    bias: bool = False
+    logit_cap: float | None = None
+    embedding_init: Callable[..., Any] | None = None
 
     def setup(self) -> None:
-        """Makes the table `[vocab, embed]`."""
+        """Makes the table `[vocab, embed]`, and the bias `[vocab]`."""
         self.embedding = self.param(
             "embedding",
-            normal_init(self.init_scale / math.sqrt(self.features), ("vocab", "embed")),
+            normal_init(
+                self.init_scale / math.sqrt(self.features),
+                ("vocab", "embed"),
+                self.embedding_init,
+            ),
             (self.vocab_size, self.features),
             self.param_dtype,
         )
+        if self.bias:
+            self.logit_bias = self.param(
+                "bias", zeros_init(("vocab",)), (self.vocab_size,), self.param_dtype
+            )
 
     def __call__(self, tokens: jax.Array) -> jax.Array:
-        """Returns the vectors of some tokens, times the root of their width.
+        """Returns the tokens' vectors, if `scaled` times the root of their width.
 
         The factor lets one table serve both ends: short vectors for calm logits, and
         embeddings as large as what the layers add to them (Vaswani et al., 2017).
@@ -643,7 +693,7 @@ class Embed(nn.Module):
             self.embedding.astype(self.dtype), ("vocab", None)
         )
         vectors = jnp.take(table, tokens, axis=0, mode="fill")
-        return vectors * math.sqrt(self.features)
+        return vectors * math.sqrt(self.features) if self.scaled else vectors
 
     def attend(self, x: jax.Array) -> jax.Array:
         """Returns every token's logit, in float32.
@@ -656,12 +706,21 @@ class Embed(nn.Module):
         """
         # x: Float[batch time {self.features}],
         # returns: Float[batch time {self.vocab_size}]
-        return contract(
+        logits = contract(
             "btd,vd->btv",
             x.astype(self.dtype),
             self.embedding.astype(self.dtype),
             preferred_element_type=jnp.float32,
         )
+        if self.bias:
+            logits += self.logit_bias.astype(jnp.float32)
+        if self.logit_cap is not None:
+            logits = self.logit_cap * jnp.tanh(logits / self.logit_cap)
+        return logits
+
+
+class Pipelining:
+    """What no stack of layers has here: they are computed one after another."""
 
 
 POLICIES: dict[str, Callable[..., bool]] = {
@@ -678,22 +737,38 @@ POLICIES: dict[str, Callable[..., bool]] = {
     ),
 }
 
+# What a policy keeps of the tensors that the layers give a name to, for policies that
+# go by names; those of Pax, under its names.
+KEPT_NAMES: dict[str, tuple[str, ...]] = {
+    "save_nothing": (),
+    "save_context_and_out_proj": ("context", "out_proj"),
+    "save_dot_except_logits_ffn1": (
+        *("query_proj", "key_proj", "value_proj"),
+        *("context", "out_proj", "ffn2"),
+    ),
+}
+
 
 def remat_policy(name: str) -> Callable[..., bool] | None:
     """Returns the policy of a name, None for `"none"`: keep all, compute nothing twice.
 
-    Names are those of `jax.checkpoint_policies` that take no arguments, and `"full"`:
-    keep nothing but each layer's input.
+    Names are those of `jax.checkpoint_policies` that take no arguments, `"full"`:
+    keep nothing but each layer's input, and those of `KEPT_NAMES`. The layers name
+    `query_proj`, `key_proj`, `value_proj`, `context` (what attention gathers),
+    `out_proj`, and an MLP's `ffn1` (up and gate) and `ffn2` (down).
 
     Raises:
       ValueError: There is no policy of this name.
     """
     if name == "none":
         return None
+    if name in KEPT_NAMES:
+        return jax.checkpoint_policies.save_only_these_names(*KEPT_NAMES[name])
     if name not in POLICIES:
-        meant = hint(str(name), ["none", *POLICIES])
+        known = [*POLICIES, *KEPT_NAMES]
+        meant = hint(str(name), ["none", *known])
         raise ValueError(
-            f"remat={name!r} is not one of none, {', '.join(POLICIES)}"
+            f"remat={name!r} is not one of none, {', '.join(known)}"
             + (f"; {meant}" if meant else "")
         )
     return POLICIES[name]
@@ -772,10 +847,15 @@ class Repeat(nn.Module):
         needs its own.
       remat: What the backward pass computes again, layer by layer: `none`, `full`, or
         the name of one of `jax.checkpoint_policies`, such as `dots_saveable`.
+      pipeline: Has the layers computed in stages, side by side on the mesh axes of
+        `axis_name` (`stage`), on one microbatch each; None: one after another. The
+        parameters are the same tree with the same initial values either way, so that
+        a checkpoint of one opens in the other.
 
     Raises:
-      ValueError: `n` is not positive, there is no policy `remat`, or the template
-        holds a `Repeat` of the same `axis_name`.
+      ValueError: `n` is not positive, there is no policy `remat`, the template
+        holds a `Repeat` of the same `axis_name`, or the layers do not fill the stages
+        of `pipeline`.
     """
 
     block: nn.Module
@@ -784,6 +864,7 @@ class Repeat(nn.Module):
     shared: tuple[nn.Module, ...] = ()
     axis_name: str = "layers"
     remat: str = "none"
+    pipeline: Pipelining | None = None
 
     def __post_init__(self) -> None:
         """Refuses what could not run."""
@@ -791,6 +872,8 @@ class Repeat(nn.Module):
         if self.n < 1:
             raise ValueError(f"n={self.n} layers: there must be one at least")
         remat_policy(self.remat)
+        if self.pipeline is not None:
+            self.pipeline.refuse_stack(self)
         for path, inner in submodules(self.block, "block"):
             if isinstance(inner, Repeat) and inner.axis_name == self.axis_name:
                 raise ValueError(
@@ -824,6 +907,8 @@ class Repeat(nn.Module):
             return block(x, *shared, **inputs)
 
         policy = remat_policy(self.remat)
+        if self.pipeline is not None and not self.is_initializing():
+            return self.pipeline.run(self, layer, policy, x, variables, inputs)
         if policy is not None:
             # Inside a loop XLA cannot merge the second computation with the first.
             layer = nn.remat(layer, policy=policy, prevent_cse=not self.scan)
@@ -948,6 +1033,15 @@ class SelfAttention(nn.Module):
       out_init_scale: The variance of the output kernel, times its fan-in.
       dtype: What is computed in; softmax is in float32 whatever it is.
       param_dtype: What the kernels are stored in.
+      bias: Whether all projections have a bias.
+      per_dim_scale: Whether queries are multiplied by a learned vector, `[head_dim]`,
+        that all heads share: `softplus(v) / softplus(0)`, with `v` zeros at the start
+        (Pax).
+      logit_cap: Scores are `logit_cap * tanh(scores / logit_cap)`, so that none is
+        larger (Gemma 2, 2024); None: as they are.
+      kernel_init: Makes the first values of the query, key and value kernels; one of
+        `jax.nn.initializers`. None: normal with variance 1 / fan-in.
+      out_kernel_init: The same for the output kernel, instead of `out_init_scale`.
 
     Raises:
       ValueError: `features` is not a multiple of `num_heads` and `head_dim` is not
@@ -963,6 +1057,11 @@ class SelfAttention(nn.Module):
     out_init_scale: float = 1.0
     dtype: DTypeLike = jnp.float32
     param_dtype: DTypeLike = jnp.float32
+    bias: bool = False
+    per_dim_scale: bool = False
+    logit_cap: float | None = None
+    kernel_init: Callable[..., Any] | None = None
+    out_kernel_init: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         """Refuses heads that do not fit together."""
@@ -1015,14 +1114,17 @@ class SelfAttention(nn.Module):
         num_kv_heads = self.num_kv_heads or self.num_heads
 
         def project(name: str, num_heads: int, heads: str) -> jax.Array:
-            return Einsum(
+            y = Einsum(
                 "btd,dhk->bthk",
                 (self.features, num_heads, head_dim),
                 ("embed", heads, "head_dim"),
                 dtype=self.dtype,
                 param_dtype=self.param_dtype,
+                bias=self.bias,
+                kernel_init=self.kernel_init,
                 name=name,
             )(x)
+            return checkpoint_name(y, f"{name}_proj")
 
         query = project("query", self.num_heads, "heads")
         key = project("key", num_kv_heads, "kv_heads")
@@ -1032,20 +1134,34 @@ class SelfAttention(nn.Module):
                 positions = jnp.arange(x.shape[1])[None]
             query = self.rotary(query, positions)
             key = self.rotary(key, positions)
+        if self.per_dim_scale:
+            scale = self.param(
+                "per_dim_scale",
+                zeros_init(("head_dim",)),
+                (head_dim,),
+                self.param_dtype,
+            )
+            query *= (jax.nn.softplus(scale) / math.log(2)).astype(query.dtype)
         query = nn.with_logical_constraint(query, HEADS)
         key = nn.with_logical_constraint(key, KV_HEADS)
         value = nn.with_logical_constraint(value, KV_HEADS)
-        gathered = causal_attention(query, key, value, segment_ids=segment_ids)
+        gathered = causal_attention(
+            query, key, value, segment_ids=segment_ids, logit_cap=self.logit_cap
+        )
         gathered = nn.with_logical_constraint(gathered, HEADS)
-        return Einsum(
+        gathered = checkpoint_name(gathered, "context")
+        y = Einsum(
             "bthk,hkd->btd",
             (self.num_heads, head_dim, self.features),
             ("heads", "head_dim", "embed"),
             init_scale=self.out_init_scale,
             dtype=self.dtype,
             param_dtype=self.param_dtype,
+            bias=self.bias,
+            kernel_init=self.out_kernel_init,
             name="out",
         )(gathered)
+        return checkpoint_name(y, "out_proj")
 
 
 def causal_attention(
@@ -1054,6 +1170,7 @@ def causal_attention(
     value: jax.Array,
     *,
     segment_ids: jax.Array | None = None,
+    logit_cap: float | None = None,
 ) -> jax.Array:
     """Returns softmax(query · key / sqrt(head_dim)) · value over what may be seen.
 
@@ -1062,6 +1179,7 @@ def causal_attention(
       key: `[batch, time, kv_heads, head_dim]`; `kv_heads` divides `heads`.
       value: As `key`.
       segment_ids: Integers, `[batch, time]`; None: a row is one segment.
+      logit_cap: See `SelfAttention`.
 
     Returns:
       `[batch, time, heads, head_dim]`, in the query's dtype.
@@ -1081,6 +1199,8 @@ def causal_attention(
         key,
         preferred_element_type=jnp.float32,
     )
+    if logit_cap is not None:
+        scores = logit_cap * jnp.tanh(scores / logit_cap)
     mask = jnp.tril(jnp.ones((time, time), bool))[None]
     if segment_ids is not None:
         mask &= segment_ids[:, :, None] == segment_ids[:, None, :]
@@ -1108,6 +1228,9 @@ class Mlp(nn.Module):
       out_init_scale: The variance of the output kernel, times its fan-in.
       dtype: What is computed in.
       param_dtype: What the kernels are stored in.
+      bias: Whether all projections have a bias.
+      kernel_init: Makes the kernels' first values instead of `out_init_scale`; one of
+        `jax.nn.initializers`.
     """
 
     features: int
@@ -1117,6 +1240,8 @@ class Mlp(nn.Module):
     out_init_scale: float = 1.0
     dtype: DTypeLike = jnp.float32
     param_dtype: DTypeLike = jnp.float32
+    bias: bool = False
+    kernel_init: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         """Refuses an activation that is none."""
@@ -1135,29 +1260,35 @@ class Mlp(nn.Module):
 
         # x: Float[batch time embed], returns: Float[batch time embed]
         def up(name: str) -> jax.Array:
-            return Einsum(
+            y = Einsum(
                 "btd,df->btf",
                 (self.features, self.width),
                 ("embed", "mlp"),
                 dtype=self.dtype,
                 param_dtype=self.param_dtype,
+                bias=self.bias,
+                kernel_init=self.kernel_init,
                 name=name,
             )(x)
+            return checkpoint_name(y, "ffn1")
 
         if self.gated:
             y = activate(self.activation, up("gate")) * up("up")
         else:
             y = activate(self.activation, up("up"))
         y = nn.with_logical_constraint(y, ("batch", "time", "mlp"))
-        return Einsum(
+        y = Einsum(
             "btf,fd->btd",
             (self.width, self.features),
             ("mlp", "embed"),
             init_scale=self.out_init_scale,
             dtype=self.dtype,
             param_dtype=self.param_dtype,
+            bias=self.bias,
+            kernel_init=self.kernel_init,
             name="down",
         )(y)
+        return checkpoint_name(y, "ffn2")
 
 
 def activate(activation: Activation, x: jax.Array) -> jax.Array:
