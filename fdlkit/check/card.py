@@ -120,7 +120,8 @@ class Pipeline:
     Attributes:
       path: The stack's config path.
       stages: How many.
-      microbatches: Into how many parts a batch is cut.
+      microbatches: Into how many parts the rows of a forward pass are cut.
+      rows: Of one of them.
       repeats: How often a microbatch goes through the stages.
       iterations: How many a batch takes.
       bubble: The share of iterations in which a stage has no microbatch.
@@ -129,6 +130,7 @@ class Pipeline:
     path: str
     stages: int
     microbatches: int
+    rows: float
     repeats: int
     iterations: int
     bubble: float
@@ -204,7 +206,7 @@ def card(subject: Subject) -> Card:
         flops=3 * count_flops(forward_program(trainer, shapes, subject.mesh)),
         convention=FLOPS_CONVENTION,
         batch=_batch(subject, shapes, found, rules, mesh),
-        pipelines=tuple(_pipelines(trainer.model)),
+        pipelines=tuple(_pipelines(trainer)),
         mesh=mesh,
         across=subject.across,
         per_device=footprint.footprint(shapes, found.step, rules=rules, mesh=mesh),
@@ -216,7 +218,8 @@ def _bytes(tree: Any) -> int:
     return sum(math.prod(a.shape) * a.dtype.itemsize for a in jax.tree.leaves(tree))
 
 
-def _pipelines(model: Any) -> Iterator[Pipeline]:
+def _pipelines(trainer: Trainer) -> Iterator[Pipeline]:
+    model, rows = trainer.model, trainer.train_data.batch_size / trainer.microbatches
     found = submodules(model, "model") if isinstance(model, nn.Module) else ()
     for path, module in found:
         if isinstance(module, Repeat) and module.pipeline is not None:
@@ -224,6 +227,7 @@ def _pipelines(model: Any) -> Iterator[Pipeline]:
                 path=path,
                 stages=module.pipeline.num_stages,
                 microbatches=module.pipeline.num_microbatches,
+                rows=rows / module.pipeline.num_microbatches,
                 repeats=module.pipeline.num_repeats,
                 iterations=module.pipeline.num_iterations,
                 bubble=module.pipeline.bubble,

@@ -93,7 +93,7 @@ def _batch(card: Card) -> list[str]:
         again = f", {p.repeats} times each" if p.repeats > 1 else ""
         lines.append(
             f"  {p.path}: {p.microbatches} microbatches of "
-            f"{batch.rows / p.microbatches:g} rows through {p.stages} stages{again}: "
+            f"{p.rows:g} rows through {p.stages} stages{again}: "
             f"{p.iterations} iterations, bubble {100 * p.bubble:.1f} %"
         )
     lines += [f"  {c.axis}={c.size} cuts time" for c in batch.cuts if c.cuts == "time"]

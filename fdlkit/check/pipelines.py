@@ -30,7 +30,7 @@ def find(subject: Subject, rules: AxisRules) -> Iterator[Finding]:
     trainer, mesh = subject.trainer, subject.mesh
     if trainer is None or mesh is None or not isinstance(trainer.model, nn.Module):
         return
-    batches = batches_of(trainer.train_data, trainer.eval_data)
+    batches = batches_of(trainer.train_data, trainer.eval_data, trainer.microbatches)
     for fault in stage_faults(trainer.model, mesh=mesh, rules=rules, batches=batches):
         yield subject.finding(
             CODES[fault.kind],

@@ -70,9 +70,9 @@ def compiled(made: Compiled) -> list[str]:
     """What the compiler says of a step."""
     said = [
         f"compiled for {made.device_kind} in {made.seconds:.0f} s; of one chip:",
-        f"  memory      {size_of(made.held)} of {size_of(made.memory)}: state and "
-        f"batch {size_of(made.arguments)}, temporaries {size_of(made.temporaries)}, "
-        f"program {size_of(made.code)}; in use at a time {size_of(made.peak)}",
+        f"  memory      {size_of(made.peak)} of {size_of(made.memory)} in use at most; "
+        f"state and batch {size_of(made.arguments)}, temporaries laid out in "
+        f"{size_of(made.temporaries)}, program {size_of(made.code)}",
     ]
     for number, one in enumerate(made.collectives):
         head = "" if number else "exchanges"

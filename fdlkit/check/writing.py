@@ -21,7 +21,7 @@ def write(report: Report, *, target: str) -> str:
         "across_slices": dict(report.across),
         "compiled": None
         if report.compiled is None
-        else {**dataclasses.asdict(report.compiled), "held": report.compiled.held},
+        else dataclasses.asdict(report.compiled),
         "levels": [
             {"level": run.level, "skipped": run.skipped} for run in report.levels
         ],

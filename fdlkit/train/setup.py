@@ -273,7 +273,8 @@ def prepare(
     check_microbatches(
         updates.microbatches, train_data.batch_size, batch_spec, mesh=mesh
     )
-    check_stages(model, train_data, eval_data, mesh=mesh, rules=rules)
+    batches = batches_of(train_data, eval_data, updates.microbatches)
+    check_stages(model, batches, mesh=mesh, rules=rules)
 
     shapes = shapes_on(mesh)
     with using(mesh, rules):
@@ -513,8 +514,7 @@ def check_microbatches(
 
 def check_stages(
     model: Model,
-    train_data: Pipeline,
-    eval_data: Pipeline | None,
+    batches: Mapping[str, int],
     *,
     mesh: Any,
     rules: AxisRules,
@@ -526,7 +526,6 @@ def check_stages(
     """
     if not isinstance(model, LinenModel):
         return
-    batches = batches_of(train_data, eval_data)
     for fault in stage_faults(model.module, mesh=mesh, rules=rules, batches=batches):
         if fault.kind != "idle":
             raise UserError(
@@ -534,9 +533,20 @@ def check_stages(
             )
 
 
-def batches_of(train_data: Pipeline, eval_data: Pipeline | None) -> dict[str, int]:
-    """The rows of each kind of global batch, by what a person calls it."""
-    batches = {"a batch of train_data": train_data.batch_size}
+def batches_of(
+    train_data: Pipeline, eval_data: Pipeline | None, microbatches: int
+) -> dict[str, int]:
+    """The rows that a model sees at a time, by what a person calls them.
+
+    Args:
+      train_data: Of the run.
+      eval_data: Of the run, or None.
+      microbatches: In how many parts a step computes its gradient.
+    """
+    rows = train_data.batch_size
+    batches = {"a batch of train_data": rows}
+    if microbatches > 1 and rows % microbatches == 0:
+        batches = {f"one of microbatches={microbatches}": rows // microbatches}
     if eval_data is not None:
         batches["a batch of eval_data"] = eval_data.batch_size
     return batches

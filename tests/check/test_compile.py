@@ -104,8 +104,8 @@ def test_the_figures_of_a_step_that_fits_are_told():
     assert told.startswith("info CO004: on v4-8 (sides 2x2x1) a mesh axis is made of")
     assert (
         "compiled for TPU v4 in 61 s; of one chip:\n"
-        "  memory      12.0 GiB of 32.0 GiB: state and batch 8.0 GiB, temporaries 4.0 "
-        "GiB, program 1.0 MiB; in use at a time 11.0 GiB\n"
+        "  memory      11.0 GiB of 32.0 GiB in use at most; state and batch 8.0 GiB, "
+        "temporaries laid out in 4.0 GiB, program 1.0 MiB\n"
         "  exchanges      1.0 GiB  all-gather, 1,200 times\n" in told
     )
     assert examine(subject, ["compile"]).compiled is made

@@ -25,6 +25,13 @@ def piped(stages: int = 2, microbatches: int = 4, **more: int):
     return cfg
 
 
+def accumulating():
+    """Two rows at a time, for four microbatches in the pipeline."""
+    cfg = piped()
+    cfg.microbatches = 4
+    return cfg
+
+
 def test_a_sound_pipeline_is_not_complained_of_and_the_card_tells_its_bubble():
     subject = Subject(piped(), Request(mesh={"stage": 2, "fsdp": 2}))
     assert examine(subject, LEVELS).findings == ()
@@ -48,6 +55,7 @@ def test_constraints_inside_a_stage_are_told_at_their_module():
     ("cfg", "sizes", "text"),
     [
         (piped(), {"stage": 4}, r"model.layers.pipeline.num_stages: num_stages=2 on"),
+        (accumulating(), {"stage": 2}, r"one of microbatches=4 of 2 rows is not a"),
         (piped(microbatches=3), {"stage": 2}, r"pipeline.num_microbatches: a batch of"),
         (
             fdlkit.load("experiments/lm.py:tiny"),
@@ -55,7 +63,7 @@ def test_constraints_inside_a_stage_are_told_at_their_module():
             r"model.layers: the mesh has stage=2, and model.layers has no pipeline",
         ),
     ],
-    ids=["stages", "microbatches", "none"],
+    ids=["stages", "accumulation", "microbatches", "none"],
 )
 def test_a_run_refuses_the_same_before_it_is_traced(cfg, sizes, text):
     cfg.mesh.ici.data = 1

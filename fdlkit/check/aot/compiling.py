@@ -39,11 +39,12 @@ class Compiled:
       device_kind: As libtpu names the chip.
       memory: What a chip has, as its maker states it.
       seconds: How long it took.
-      peak: The most that is in use at a time, as XLA counts it.
+      peak: The most that is in use at a time, by the compiler's own count.
       arguments: State and batch.
       outputs: The state after the step and what it reports.
       aliased: Of the outputs, what takes the place of arguments.
-      temporaries: What is neither.
+      temporaries: The space in which what is neither is laid out. It can be more than
+        is ever in use of it, and does not add up with the others to the peak.
       code: The program itself.
       flops: Of one chip as XLA counts them, a loop's body once.
       accessed: Bytes read and written, counted likewise.
@@ -64,15 +65,6 @@ class Compiled:
     accessed: float
     splits: bool
     collectives: tuple[Collective, ...]
-
-    @property
-    def held(self) -> int:
-        """What the step takes of a chip's memory: all of it from the first to the last.
-
-        More than is ever in use at a time: temporaries are laid out once, with gaps.
-        """
-        new = self.outputs - self.aliased
-        return self.arguments + new + self.temporaries + self.code
 
 
 @dataclasses.dataclass(frozen=True)
