@@ -2491,12 +2491,8 @@ class Model(Protocol):
         """
 
 
-class TakesInputs(abc.ABC):
-    """A model that can say what its inputs are called, before it is traced."""
-
-
 @dataclasses.dataclass(frozen=True)
-class LinenModel(TakesInputs):
+class LinenModel:
     """A Flax Linen module as a `Model`; inputs are passed by keyword."""
 
     module: nn.Module
