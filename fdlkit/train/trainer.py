@@ -175,9 +175,7 @@ class Trainer:
         """
         key = None if mesh is None else without_devices(mesh)
         if key not in self._traced:
-            around = (
-                contextlib.nullcontext() if key is None else using(key, self.rules)
-            )
+            around = contextlib.nullcontext() if key is None else using(key, self.rules)
             with around:
                 self._traced[key] = trace_shapes(
                     as_model(self.model),
