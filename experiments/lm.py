@@ -114,6 +114,7 @@ def windows(
         ),
         batch_size=batch_size,
         shuffle=not evaluation,
+        seed=0,
         num_epochs=1 if evaluation else None,
         remainder="pad" if evaluation else "drop",
     )

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fdlkit.graph.references import ref as ref
     from fdlkit.graph.snapshot import snapshot as snapshot
     from fdlkit.overrides.explain import explain as explain
+    from fdlkit.sample.texts import sample as sample
     from fdlkit.serialize.loading import loads as loads
     from fdlkit.serialize.reading import read as read
     from fdlkit.serialize.writing import dumps as dumps
@@ -50,6 +51,7 @@ _HOMES = {
     "loads": "fdlkit.serialize.loading",
     "read": "fdlkit.serialize.reading",
     "ref": "fdlkit.graph.references",
+    "sample": "fdlkit.sample.texts",
     "snapshot": "fdlkit.graph.snapshot",
 }
 
@@ -72,6 +74,7 @@ __all__ = [
     "loads",
     "read",
     "ref",
+    "sample",
     "snapshot",
 ]
 

@@ -35,6 +35,21 @@ class RunFailedError(UserError):
     exit_code = 1
 
 
+class MissingPackageError(UserError):
+    """A package is not installed that only some experiments need.
+
+    Attributes:
+      package: What to install.
+    """
+
+    def __init__(self, wanted_by: str, package: str, extra: str):
+        super().__init__(
+            f"{wanted_by} needs {package}, which is not installed",
+            f"to get it: pip install 'fdlkit[{extra}]', or pip install {package}",
+        )
+        self.package = package
+
+
 def is_interrupt(error: BaseException) -> bool:
     """Whether somebody wants the program to end, which is nobody's mistake: Ctrl-C.
 

@@ -9,6 +9,7 @@ compares words. Beside misspelt parts there are those that were forgotten (`logi
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -145,12 +146,13 @@ def _aligned(
 def _swapped(
     typed: KeyParts, place: KeyParts, words: dict[tuple[str | int, str | int], float]
 ) -> float | None:
-    """The cost where two neighbours changed places."""
+    """The cost where two parts changed places."""
     if len(typed) != len(place):
         return None
     least: float | None = None
-    for i in range(len(typed) - 1):
-        turned = [*typed[:i], typed[i + 1], typed[i], *typed[i + 2 :]]
+    for i, j in itertools.combinations(range(len(typed)), 2):
+        turned = list(typed)
+        turned[i], turned[j] = typed[j], typed[i]
         pairs = [_word(a, b, words) for a, b in zip(turned, place, strict=True)]
         near = [cost for cost in pairs if cost is not None]
         if len(near) == len(pairs):

@@ -2,8 +2,11 @@
 
 One file a Python minor, because the newest JAX differs between them. A lock holds
 what fdlkit needs to run and, by its extras, all that it and its tests use, for every
-platform (environment markers tell them apart). It holds no address to download from:
-where packages come from is for each machine's own settings to say.
+platform (environment markers tell them apart). Extras that only hand numbers over to
+a service are left out (`LEFT_OUT`): they would bring a hundred packages that no test
+runs. So is `tpu`: it is JAX's own, which names the one libtpu that fits, and is 700 MB.
+A lock holds no address to download from: where packages come from is for each
+machine's own settings to say.
 
 Usage:
   python tools/lock.py             keeps pinned versions as far as pyproject.toml allows
@@ -20,12 +23,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 
 MINORS = ("3.11", "3.12", "3.13")
+LEFT_OUT = frozenset({"mlflow", "tpu", "wandb"})
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 HEADER = """\
-# fdlkit with all its extras on Python {minor}, exact and with hashes.
+# fdlkit with its extras on Python {minor}, exact and with hashes.
 # Made by `make lock` (tools/lock.py) from pyproject.toml; do not edit.
 """
 
@@ -42,6 +47,12 @@ def drop_minor_markers(lock: str) -> str:
     lock = re.sub(rf" ; {_MINOR_MARKER.pattern} and \((.*)\) \\\n", r" ; \1 \\\n", lock)
     lock = re.sub(rf" ; {_MINOR_MARKER.pattern} and ", " ; ", lock)
     return re.sub(rf" ; {_MINOR_MARKER.pattern}", "", lock)
+
+
+def locked_extras(metadata: str) -> list[str]:
+    """The extras of a pyproject.toml's text that its locks hold."""
+    extras = tomllib.loads(metadata)["project"]["optional-dependencies"]
+    return [name for name in extras if name not in LEFT_OUT]
 
 
 def lock_path(minor: str) -> pathlib.Path:
@@ -74,7 +85,8 @@ def compile_lock(uv: str, minor: str, *, upgrade: bool) -> str:
         if present.exists() and not upgrade:
             shutil.copy(present, project / "lock.txt")
         command = [
-            *(uv, "pip", "compile", "pyproject.toml", "--quiet", "--all-extras"),
+            *(uv, "pip", "compile", "pyproject.toml", "--quiet"),
+            *(f"--extra={name}" for name in locked_extras(metadata)),
             *("--universal", f"--python-version={minor}", "--generate-hashes"),
             *("--no-header", "--no-emit-index-url", "--no-emit-find-links"),
             "--output-file=lock.txt",

@@ -226,7 +226,8 @@ def uneven_constraints(
 ) -> Iterator[Finding]:
     """Constraints by mesh axes (`jax.lax.with_sharding_constraint`) that are uneven.
 
-    Those by logical names are in the program too, and told by their names.
+    Those by logical names are in the program too, and told by their names; so are those
+    inside a pipeline, where each has one more dim in front, for the stages.
     """
     told = {
         (array.shape, layouts.dim_axes(array, rules))
@@ -235,7 +236,7 @@ def uneven_constraints(
     }
     for shape, cut in raw:
         padded = (*cut, *[()] * (len(shape) - len(cut)))
-        if (shape, padded) in told:
+        if (shape, padded) in told or (shape[1:], padded[1:]) in told:
             continue
         for dim, (size, axes) in enumerate(zip(shape, padded, strict=True)):
             parts = layouts.parts_of(axes, mesh)

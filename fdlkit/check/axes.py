@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from fdlkit.check import arrays, batches, jaxprs, layouts, meshes, trace, unused
+from fdlkit.check import (
+    arrays,
+    batches,
+    jaxprs,
+    layouts,
+    meshes,
+    pipelines,
+    trace,
+    unused,
+)
 from fdlkit.check.watching import BadConstraintError
+from fdlkit.nn.stages import STAGE
 from fdlkit.sharding.mesh import MESH_AXES
 
 if TYPE_CHECKING:
@@ -19,12 +29,15 @@ def find(subject: Subject) -> Iterator[Finding]:
     if subject.trainer is None:
         return
     yield from _mesh(subject)
+    yield from _slow_links(subject)
     yield from _rules(subject)
     yield from batches.find(subject)
     if subject.mesh is None:
         return
     mesh = dict(subject.mesh.shape)
     _, rules = layouts.rule_faults(subject.trainer.rules, MESH_AXES)
+    staged = list(pipelines.find(subject, rules))
+    yield from staged
     traced = subject.trace
     parameters = [] if traced.shapes is None else trace.parameters(traced.shapes)
     constrained = list(traced.watch.constraints)
@@ -38,7 +51,10 @@ def find(subject: Subject) -> Iterator[Finding]:
             subject, list(raw), constrained, rules, mesh
         )
         by_hand = {axis for _, cut in raw for axes in cut for axis in axes}
-        yield from unused.find(subject, parameters, constrained, rules, by_hand)
+        told = {STAGE} if staged else set()
+        yield from unused.find(
+            subject, parameters, constrained, rules, {*by_hand, *told}
+        )
 
 
 def _mesh(subject: Subject) -> Iterator[Finding]:
@@ -46,7 +62,9 @@ def _mesh(subject: Subject) -> Iterator[Finding]:
     request = subject.request
     mesh = subject.configured_mesh
     assert mesh is not None
-    for fault in meshes.mesh_faults(mesh, devices=request.devices):
+    for fault in meshes.mesh_faults(
+        mesh, devices=request.devices, slices=request.slices
+    ):
         code = {"product": "AX005", "slices": "AX006"}.get(fault.kind, "AX002")
         path = "mesh" if request.mesh else f"mesh.{fault.part}"
         if fault.axis and not request.mesh:
@@ -61,6 +79,21 @@ def _mesh(subject: Subject) -> Iterator[Finding]:
             numbers={"devices": request.devices or 0, "idle": fault.idle},
             nearest=fault.nearest,
         )
+
+
+def _slow_links(subject: Subject) -> Iterator[Finding]:
+    """Axes across slices whose devices exchange something in every layer."""
+    for axis, size in subject.across.items():
+        if axis in ("tensor", "context"):
+            path = "mesh" if subject.request.mesh else f"mesh.dcn.{axis}"
+            yield subject.finding(
+                "AX020",
+                path,
+                f"dcn.{axis}={size} goes across slices, and its devices exchange "
+                "activations in every layer",
+                fix=f"{axis} inside a slice (mesh.ici.{axis}); data or stage across",
+                numbers={axis: size},
+            )
 
 
 def _rules(subject: Subject) -> Iterator[Finding]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,6 +16,8 @@ from fdlkit.check import batches, footprint, layouts, module_paths, trace
 from fdlkit.check.footprint import Footprint
 from fdlkit.errors import UserError
 from fdlkit.graph import paths
+from fdlkit.nn.repeat import Repeat
+from fdlkit.nn.walk import submodules
 from fdlkit.sharding.layout import AxisRules, tree_path
 from fdlkit.sharding.mesh import MESH_AXES
 from fdlkit.train.context import forward, step_spec, wanted_interms
@@ -71,6 +74,7 @@ class Batch:
     Attributes:
       rows: Of a global training batch.
       rows_per_device: Of one device.
+      microbatches: In how many parts, one after another, a device computes them.
       arrays: Shape and type of each array of a batch: `int32[8, 128]`.
       cuts: Mesh axes of more than one device.
       elements: Elements of the loss in a step; None where the loss is no array.
@@ -84,6 +88,7 @@ class Batch:
 
     rows: int
     rows_per_device: float
+    microbatches: int
     arrays: Mapping[str, str]
     cuts: tuple[BatchCut, ...]
     elements: int | None
@@ -109,6 +114,29 @@ class Sketch:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Pipeline:
+    """A stack of layers that is computed in stages.
+
+    Attributes:
+      path: The stack's config path.
+      stages: How many.
+      microbatches: Into how many parts the rows of a forward pass are cut.
+      rows: Of one of them.
+      repeats: How often a microbatch goes through the stages.
+      iterations: How many a batch takes.
+      bubble: The share of iterations in which a stage has no microbatch.
+    """
+
+    path: str
+    stages: int
+    microbatches: int
+    rows: float
+    repeats: int
+    iterations: int
+    bubble: float
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Card:
     """An experiment in numbers.
 
@@ -117,10 +145,14 @@ class Card:
       parameters: All of them.
       parameter_bytes: As they are stored, uncut.
       optimizer_bytes: What the optimizer keeps beside them, uncut.
+      average_bytes: The average of the parameters that evaluations use, uncut; 0
+        without one.
       flops: Model FLOPs of one training step on all devices.
       convention: What is counted in them.
       batch: The algebra of batches.
+      pipelines: The stacks of layers that are computed in stages.
       mesh: The size of each mesh axis.
+      across: The mesh axes that go across slices, and over how many each does.
       per_device: Bytes of one device.
       schedule: The learning rate; None if the trainer is not told it.
     """
@@ -129,10 +161,13 @@ class Card:
     parameters: int
     parameter_bytes: int
     optimizer_bytes: int
+    average_bytes: int
     flops: int
     convention: str
     batch: Batch
+    pipelines: tuple[Pipeline, ...]
     mesh: Mapping[str, int]
+    across: Mapping[str, int]
     per_device: Footprint
     schedule: Sketch | None
 
@@ -167,10 +202,13 @@ def card(subject: Subject) -> Card:
         parameters=sum(math.prod(a.shape) for a in params),
         parameter_bytes=_bytes(shapes.state.params),
         optimizer_bytes=_bytes(shapes.state.opt_state),
+        average_bytes=_bytes(shapes.state.ema),
         flops=3 * count_flops(forward_program(trainer, shapes, subject.mesh)),
         convention=FLOPS_CONVENTION,
         batch=_batch(subject, shapes, found, rules, mesh),
+        pipelines=tuple(_pipelines(trainer)),
         mesh=mesh,
+        across=subject.across,
         per_device=footprint.footprint(shapes, found.step, rules=rules, mesh=mesh),
         schedule=_sketch(trainer),
     )
@@ -178,6 +216,22 @@ def card(subject: Subject) -> Card:
 
 def _bytes(tree: Any) -> int:
     return sum(math.prod(a.shape) * a.dtype.itemsize for a in jax.tree.leaves(tree))
+
+
+def _pipelines(trainer: Trainer) -> Iterator[Pipeline]:
+    model, rows = trainer.model, trainer.train_data.batch_size / trainer.microbatches
+    found = submodules(model, "model") if isinstance(model, nn.Module) else ()
+    for path, module in found:
+        if isinstance(module, Repeat) and module.pipeline is not None:
+            yield Pipeline(
+                path=path,
+                stages=module.pipeline.num_stages,
+                microbatches=module.pipeline.num_microbatches,
+                rows=rows / module.pipeline.num_microbatches,
+                repeats=module.pipeline.num_repeats,
+                iterations=module.pipeline.num_iterations,
+                bubble=module.pipeline.bubble,
+            )
 
 
 def _modules(subject: Subject, shapes: Shapes) -> list[ModuleSize]:
@@ -250,6 +304,7 @@ def _batch(
     return Batch(
         rows=rows,
         rows_per_device=rows / layouts.parts_of(over, mesh),
+        microbatches=trainer.microbatches,
         arrays={
             name: f"{array.dtype}{list(array.shape)}"
             for name, array in shapes.batch.items()

@@ -7,7 +7,8 @@ import json
 import math
 
 from fdlkit.check.card import Card, Sketch, peak_of
-from fdlkit.check.memory import size_of
+from fdlkit.check.sizes import size_of
+from fdlkit.nn.stages import STAGE
 
 SCHEMA = "fdlkit.card/1"
 _LEVELS = " ▁▂▃▄▅▆▇█"
@@ -43,6 +44,7 @@ def _parameters(card: Card) -> list[str]:
         f"parameters  {card.parameters:,}  ({size_of(card.parameter_bytes)})",
         *lines,
         f"optimizer   {size_of(card.optimizer_bytes)}",
+        *([f"average     {size_of(card.average_bytes)}"] if card.average_bytes else []),
     ]
 
 
@@ -83,9 +85,24 @@ def _batch(card: Card) -> list[str]:
     lines = [f"batch       {batch.rows:,} rows  ({arrays})"]
     rows = " * ".join(f"{c.axis}={c.size}" for c in batch.cuts if c.cuts == "rows")
     each = f"{batch.rows_per_device:g} a device"
+    if batch.microbatches > 1:
+        part = batch.rows_per_device / batch.microbatches
+        each = f"{batch.microbatches} microbatches * {part:g} a device"
     lines.append(f"  {batch.rows:,} = {rows + ' * ' if rows else ''}{each}")
+    for p in card.pipelines:
+        again = f", {p.repeats} times each" if p.repeats > 1 else ""
+        lines.append(
+            f"  {p.path}: {p.microbatches} microbatches of "
+            f"{p.rows:g} rows through {p.stages} stages{again}: "
+            f"{p.iterations} iterations, bubble {100 * p.bubble:.1f} %"
+        )
     lines += [f"  {c.axis}={c.size} cuts time" for c in batch.cuts if c.cuts == "time"]
-    same = [f"{c.axis}={c.size}" for c in batch.cuts if c.cuts is None]
+    staged = any(p.stages > 1 for p in card.pipelines)
+    same = [
+        f"{c.axis}={c.size}"
+        for c in batch.cuts
+        if c.cuts is None and not (staged and c.axis == STAGE)
+    ]
     if same:
         lines.append(f"  {', '.join(same)}: the same rows on each")
     seen = batch.rows * batch.steps
@@ -112,10 +129,14 @@ def _device(card: Card) -> list[str]:
     sizes = ", ".join(f"{a}={n}" for a, n in card.mesh.items() if n > 1) or "1 device"
     devices = math.prod(card.mesh.values())
     per = card.per_device
-    lines = [f"a device    of {devices:,} ({sizes})"]
+    slices = math.prod(card.across.values())
+    across = ", ".join(f"dcn.{a}={n}" for a, n in card.across.items())
+    within = f" in {slices} slices, {across}" if slices > 1 else ""
+    lines = [f"a device    of {devices:,} ({sizes}{within})"]
     rows = [
         ("parameters", per.parameters, ""),
         ("optimizer", per.optimizer, ""),
+        *([("average", per.average, "")] if per.average else []),
         ("batch", per.batch, ""),
     ]
     if per.working is not None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from fdlkit import suggest
 from fdlkit.check import (
     codes_axes,
+    codes_compile,
     codes_config,
     codes_environment,
     codes_memory,
@@ -25,6 +26,7 @@ TABLES: tuple[tuple[Code, ...], ...] = (
     codes_shapes.CODES,
     codes_memory.CODES,
     codes_restore.CODES,
+    codes_compile.CODES,
     codes_environment.CODES,
 )
 

@@ -125,8 +125,7 @@ CODES = (
         severity="warning",
         why=(
             "Along such an axis memory is saved and nothing is computed faster: every "
-            "device computes all of the activations. For `stage` that is so because "
-            "there is no pipeline here."
+            "device computes all of the activations."
         ),
     ),
     Code(
@@ -141,13 +140,15 @@ CODES = (
     ),
     Code(
         code="AX014",
-        name="evaluation that leaves rows out",
+        name="evaluation that leaves rows out, or counts some twice",
         severity="warning",
         why=(
             "An evaluation with remainder='drop' does not see what is left after its "
             "last full batch, so its metrics are not those of the set, and change "
             "with the batch size. With remainder='pad' the last batch is filled up, "
-            "and the rows that fill it count for nothing."
+            "and the rows that fill it count for nothing. A coverage of more batches "
+            "than the data has comes to fewer rows (`First`) or to some of them twice "
+            "(`Rolling`)."
         ),
     ),
     Code(
@@ -155,8 +156,8 @@ CODES = (
         name="data that does not last as long as the run",
         severity="error",
         why=(
-            "Training data that ends before the last step ends the run; evaluation "
-            "data without an end is evaluated for ever."
+            "Training data that ends before the last step ends the run; all of data "
+            "without an end can never be evaluated."
         ),
     ),
     Code(
@@ -167,6 +168,61 @@ CODES = (
             "A run opens its data before its first step, and does not begin without "
             "it. Where the data is on the machine that trains and not on this one, "
             "say so: fdlkit.allow(cfg, 'AX016', reason=…)."
+        ),
+    ),
+    Code(
+        code="AX017",
+        name="pipeline that does not come out even",
+        severity="error",
+        why=(
+            "A pipeline needs a device (or a group of them) for each of its stages, "
+            "and a batch whose rows are cut into equal microbatches, each over all "
+            "devices that rows are cut over. Elsewhere what does not come out even "
+            "ends in the compiler: a run of Pax that was cut into microbatches was "
+            "aborted by `Check failed: n < sizes_size`, without a word of why."
+        ),
+    ),
+    Code(
+        code="AX018",
+        name="stages without a pipeline",
+        severity="error",
+        why=(
+            "The mesh axis `stage` is for pipelines. Where a stack of layers is not "
+            "computed in stages, devices along the axis store its layers in parts and "
+            "all compute the same: N times the devices, and not one step faster. A "
+            "run refuses that too."
+        ),
+    ),
+    Code(
+        code="AX019",
+        name="pipeline without stages in the mesh",
+        severity="warning",
+        why=(
+            "Where no mesh axis cuts the stages, every device computes all of them, "
+            "and in each iteration those too that have no microbatch. The numbers are "
+            "right; the time is lost. On one device in all it is a rehearsal, and "
+            "nothing is said."
+        ),
+    ),
+    Code(
+        code="AX020",
+        name="axis across slices that every layer needs",
+        severity="warning",
+        why=(
+            "Slices are joined by the network of the data center, about a tenth as "
+            "fast as the links inside one. Gradients of `data` are exchanged once a "
+            "step, and the hand-over of `stage` is small; what `tensor` and `context` "
+            "exchange is needed at once, in every layer, forwards and backwards."
+        ),
+    ),
+    Code(
+        code="AX021",
+        name="microbatches that do not divide a batch",
+        severity="error",
+        why=(
+            "With gradient accumulation every device cuts its own rows into as many "
+            "parts, so that no row moves to another device. Parts of different sizes "
+            "would need a program each."
         ),
     ),
 )

@@ -171,6 +171,44 @@ CODES = (
         "breaks it.",
     ),
     Code(
+        code="CF021",
+        name="a learning rate that is logged, and that no optimizer has",
+        severity="warning",
+        why="The trainer logs the schedule that it is told. Where that is a copy, or "
+        "where an override has put another one into the optimizer alone, the curve in "
+        "the logs is not what the run trained with. A reference cannot part from what "
+        "it follows.",
+    ),
+    Code(
+        code="CF022",
+        name="an evaluator without what it is to evaluate",
+        severity="error",
+        why="An evaluator has its own data or that of the trainer, eval_data, and "
+        "evaluates the trained parameters or their averages. Where there is no data, "
+        "or averages are asked for and none are kept, a run is refused.",
+    ),
+    Code(
+        code="CF023",
+        name="an evaluator or metric whose name means something else",
+        severity="error",
+        why="Numbers are logged as NAME/metric. Under a name that is taken, two things "
+        "would be written to one place, and curves would be of both.",
+    ),
+    Code(
+        code="CF024",
+        name="a metric to go by that no evaluator logs",
+        severity="error",
+        why="The best checkpoint is kept, or a run ended, by a metric as it is logged: "
+        "NAME/metric. If nothing is logged there, nothing is ever kept or ended.",
+    ),
+    Code(
+        code="CF025",
+        name="eval_every without eval_data",
+        severity="warning",
+        why="It says how often eval_data is evaluated. Where there is none, nothing "
+        "is evaluated by it, however often; evaluators say themselves when.",
+    ),
+    Code(
         code="CF030",
         name="an allowance for a code that does not exist",
         severity="error",

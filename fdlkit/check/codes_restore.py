@@ -60,4 +60,16 @@ CODES = (
         severity="warning",
         why="It is converted when it is read; to a narrower type it loses digits.",
     ),
+    Code(
+        code="RE008",
+        name="checkpoint that keeps more or less than the run",
+        severity="warning",
+        why=(
+            "An average of the parameters, a dynamic loss scale and the count of "
+            "skipped steps are in a checkpoint only if the run that wrote it kept "
+            "them. A run goes on all the same: what is missing begins there, and what "
+            "it has no use for is dropped from the checkpoints to come. For an "
+            "average that means evaluations which jump."
+        ),
+    ),
 )

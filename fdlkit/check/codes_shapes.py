@@ -96,4 +96,37 @@ CODES = (
             "trace."
         ),
     ),
+    Code(
+        code="SH011",
+        name="pattern that fits no parameter, or parameter without a pattern",
+        severity="error",
+        why=(
+            "Optimizers by path go by the names of parameters, which move when a layer "
+            "is renamed or wrapped. A pattern that matches nothing freezes nothing, "
+            "and a parameter that no pattern matches would not be trained; elsewhere "
+            "both go unnoticed. It is told as soon as the optimizer's state has a "
+            "shape."
+        ),
+    ),
+    Code(
+        code="SH012",
+        name="float16 without a loss scale",
+        severity="warning",
+        why=(
+            "float16 has no numbers between 0 and 6e-8, and few digits under 6e-5: "
+            "small gradients vanish, and what they would have trained stands still. "
+            "With a loss scale they are computed larger. bfloat16 has the range of "
+            "float32, and needs none."
+        ),
+    ),
+    Code(
+        code="SH013",
+        name="loss scale that nothing needs",
+        severity="warning",
+        why=(
+            "A loss scale changes nothing where nothing is computed in float16, but a "
+            "dynamic one leaves out steps that are not finite, which then look like "
+            "its doing."
+        ),
+    ),
 )

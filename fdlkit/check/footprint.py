@@ -25,6 +25,7 @@ class Footprint:
     Attributes:
       parameters: And the model's other variables.
       optimizer: The optimizer's state.
+      average: The average of the parameters that evaluations use; 0 without one.
       batch: A training batch.
       working: An estimate of the most that a step needs beside these: activations,
         gradients and temporaries; see `liveness`. None if the step has no program.
@@ -32,13 +33,14 @@ class Footprint:
 
     parameters: int
     optimizer: int
+    average: int
     batch: int
     working: int | None
 
     @property
     def state(self) -> int:
         """What is there between steps."""
-        return self.parameters + self.optimizer
+        return self.parameters + self.optimizer + self.average
 
     @property
     def total(self) -> int:
@@ -94,6 +96,7 @@ def footprint(
         parameters=_bytes(state.params, layout.params, mesh)
         + _bytes(state.model_state, layout.model_state, mesh),
         optimizer=_bytes(state.opt_state, layout.opt_state, mesh),
+        average=_bytes(state.ema, layout.ema, mesh),
         batch=sum(
             spreading.bytes_of(leaf.shape, leaf.dtype.itemsize, cut, mesh)
             for leaf, cut in zip(jax.tree.leaves(shapes.batch), batch_cuts, strict=True)

@@ -195,6 +195,8 @@ def _dropped(
         if name is None or parts_of(cut[dim], mesh) > 1:
             continue
         for logical, entry in rules:
+            if logical == name and cut[dim] == axes_of(entry) != ():
+                break  # it is applied, so that later ones are not asked
             wanted = [axis for axis in axes_of(entry) if mesh.get(axis, 1) > 1]
             if logical != name or not wanted:
                 continue

@@ -27,12 +27,14 @@ class Level:
       letters: What its codes begin with.
       module: Where its `find` is.
       of_experiments: Whether only a config of a `Trainer` has what it looks at.
+      of_compiling: Whether it runs only where the step is to be compiled.
     """
 
     name: str
     letters: str
     module: str
     of_experiments: bool = True
+    of_compiling: bool = False
 
     def find(self, subject: Subject) -> Iterator[Finding]:
         """What the level has to say of a config."""
@@ -45,6 +47,7 @@ LEVELS = (
     Level("shapes", "SH", "fdlkit.check.shapes"),
     Level("bytes", "BY", "fdlkit.check.memory"),
     Level("restore", "RE", "fdlkit.check.restoring"),
+    Level("compile", "CO", "fdlkit.check.compiling", of_compiling=True),
     Level("environment", "EN", "fdlkit.check.environment", of_experiments=False),
 )
 

@@ -15,6 +15,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from jax.sharding import PartitionSpec
+
 from fdlkit.check import spreading
 from fdlkit.check.spreading import Cut
 
@@ -27,6 +29,7 @@ _VIEWS = frozenset(
         "copy_p",
         "expand_dims",
         "iota",
+        "name",
         "reshape",
         "rev",
         "sharding_constraint",
@@ -61,6 +64,9 @@ _WRITTEN = frozenset(
         "while",
     }
 )
+
+
+_AS_IT_IS = PartitionSpec.UNCONSTRAINED
 
 
 @dataclasses.dataclass
@@ -108,6 +114,8 @@ class _Program:
     def new(self, aval: Any, cut: Cut, *, counted: bool = True) -> int:
         shape = tuple(getattr(aval, "shape", ()))
         dtype = getattr(aval, "dtype", None)
+        # An axis of one device cuts nothing, and must not keep a dim from another.
+        cut = tuple(tuple(a for a in axes if self.mesh.get(a, 1) > 1) for axes in cut)
         itemsize = getattr(dtype, "itemsize", 4) if counted else 0
         size = spreading.bytes_of(shape, itemsize, cut, self.mesh)
         self.values.append(_Value(shape, itemsize, cut, size))
@@ -149,7 +157,8 @@ class _Program:
         cuts = [self.values[i].cut for i in inputs]
         outputs = []
         for var in eqn.outvars:
-            cut = _constraint(eqn) if name == "sharding_constraint" else None
+            constrained = name == "sharding_constraint"
+            cut = _constraint(eqn, cuts[0]) if constrained else None
             if cut is None or len(cut) != len(var.aval.shape):
                 cut = spreading.result_cut(eqn, cuts, var.aval)
             outputs.append(self.new(var.aval, cut))
@@ -194,12 +203,13 @@ class _Program:
                 )
             )
         found = part.run(body, arguments)
+        peak = part.peak(found)
         outputs = []
         for number, (var, i) in enumerate(zip(eqn.outvars, found, strict=True)):
             cut = part.values[i].cut
             stacked = number >= carried
             outputs.append(self.new(var.aval, ((), *cut) if stacked else cut))
-        self.ops.append(_Op("scan", inputs, outputs, part.peak(found)))
+        self.ops.append(_Op("scan", inputs, outputs, peak))
         return outputs
 
     def peak(self, results: Sequence[int]) -> int:
@@ -232,22 +242,27 @@ class _Program:
         return peak
 
     def _adopt(self) -> None:
-        """Cuts what is made of constants as the values are that it is used with.
+        """Cuts values like what is made of them, where that makes them smaller.
 
-        Zeros know nothing of a mesh; what is added to them is laid out like the sum.
+        Zeros know nothing of a mesh; what is added to them is laid out like the sum. A
+        gradient is a sum over rows; what it is added to, a moment, is laid out like
+        the parameter.
         """
         for op in reversed(self.ops):
+            if not spreading.is_elementwise(op.name):
+                continue
             for out in op.outputs:
-                cut, shape = self.values[out].cut, self.values[out].shape
-                if not any(cut):
-                    continue
+                shape = self.values[out].shape
                 for i in op.inputs:
                     value = self.values[i]
-                    if value.shape == shape and not any(value.cut):
-                        value.cut = cut
-                        value.bytes = spreading.bytes_of(
-                            shape, value.itemsize, cut, self.mesh
-                        )
+                    if value.shape != shape:
+                        continue
+                    made = self.values[out].cut
+                    both = [(shape, value.cut), (shape, made)]
+                    for cut in (spreading.merged(shape, both), made):
+                        size = spreading.bytes_of(shape, value.itemsize, cut, self.mesh)
+                        if size < value.bytes:
+                            value.cut, value.bytes = cut, size
 
     def _roots(self) -> list[tuple[int, ...]]:
         """For each value, those that stand in memory for it; itself if it does."""
@@ -281,13 +296,21 @@ def _called(eqn: Any) -> Any:
     return None
 
 
-def _constraint(eqn: Any) -> Cut | None:
-    """The cut that a sharding constraint asks for."""
+def _constraint(eqn: Any, before: Cut) -> Cut | None:
+    """The cut that a sharding constraint asks for.
+
+    Args:
+      eqn: The constraint.
+      before: The cut of its operand, which dims keep that are not constrained.
+    """
     spec = getattr(eqn.params.get("sharding"), "spec", None)
     if spec is None:
         return None
     rank = len(eqn.outvars[0].aval.shape)
-    entries = [(e,) if isinstance(e, str) else tuple(e or ()) for e in spec]
+    entries = [
+        (e,) if isinstance(e, str) else tuple(kept if e is _AS_IT_IS else e or ())
+        for e, kept in zip(spec, before, strict=False)
+    ]
     return (*map(tuple, entries), *[()] * (rank - len(entries)))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fdlkit.check import footprint, layouts, module_paths
 from fdlkit.check.footprint import Footprint, Whole
+from fdlkit.check.sizes import size_of
 from fdlkit.errors import UserError
 from fdlkit.sharding.mesh import MESH_AXES
 
@@ -48,11 +49,13 @@ def _capacity(
 ) -> Iterator[Finding]:
     parts = (
         f"parameters {size_of(held.parameters)}, optimizer {size_of(held.optimizer)}, "
+        f"{f'average {size_of(held.average)}, ' if held.average else ''}"
         f"batch {size_of(held.batch)}"
     )
     numbers = {
         "parameters": held.parameters,
         "optimizer": held.optimizer,
+        **({"average": held.average} if held.average else {}),
         "batch": held.batch,
         "working": held.working or 0,
         "memory": machine.memory,
@@ -74,8 +77,8 @@ def _capacity(
             f"one device needs {size_of(held.total)} by an estimate ({parts}, working "
             f"{size_of(held.working or 0)}), and one of {machine.text} has "
             f"{size_of(machine.memory)}",
-            fix="keep less (Repeat.remat='full'), or give a device fewer rows: a "
-            "smaller batch, or more devices over it",
+            fix="keep less (Repeat.remat='full'), or give a device fewer rows at a "
+            "time: microbatches, a smaller batch, or more devices over it",
             numbers=numbers,
         )
 
@@ -132,12 +135,3 @@ def _dim(names: tuple[str | None, ...], dim: int) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f} %" if share < 0.0995 else f"{100 * share:.0f} %"
-
-
-def size_of(count: float) -> str:
-    """Bytes as a person reads them: `1.5 GiB`."""
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if count < 1024 or unit == "TiB":
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1024
-    raise AssertionError

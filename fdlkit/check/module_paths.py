@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from fdlkit.check.subject import Subject
 
 MODEL: Path = ("model",)
+# Where the arguments of an NNX module are: in the recipe that its adapter holds.
+RECIPE: Path = (*MODEL, "module")
 
 
 def place_of(subject: Subject, module: Sequence[str]) -> Path:
@@ -27,7 +30,8 @@ def place_of(subject: Subject, module: Sequence[str]) -> Path:
     Modules that a class makes itself (`query` in an attention layer) have no node of
     their own: then it is the path of the node that makes them.
     """
-    path = MODEL
+    recipe = _built_at(subject.trainer, RECIPE)
+    path = RECIPE if isinstance(recipe, functools.partial) else MODEL
     for name in module:
         for keys in _spellings(name):
             if subject.node_at((*path, *keys)) is not None:
@@ -106,13 +110,20 @@ def _built_at(built: Any, path: Path) -> Any:
     for key in path:
         value = key if isinstance(key, str | int) else key.value
         try:
-            built = getattr(built, key) if isinstance(key, str) else built[value]
+            if isinstance(built, functools.partial):
+                built = built.args if isinstance(key, int) else built.keywords
+            elif isinstance(key, str):
+                built = getattr(built, key)
+                continue
+            built = built[value]
         except (AttributeError, KeyError, IndexError, TypeError):
             return None
     return built
 
 
 def _integers(built: Any) -> dict[str, int]:
+    if isinstance(built, functools.partial):
+        return {n: v for n, v in built.keywords.items() if type(v) is int}
     if not dataclasses.is_dataclass(built) or isinstance(built, type):
         return {}
     values = {

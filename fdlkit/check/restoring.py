@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fdlkit.check import footprint, module_paths, saved
 from fdlkit.check.saved import SavedArray
 from fdlkit.errors import UserError
 from fdlkit.train.checkpoints import arrays_of
+from fdlkit.train.saved_state import OPTIONAL, told_of_fields
 
 if TYPE_CHECKING:
     from fdlkit.check.findings import Finding
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 
 Arrays = Mapping[str, SavedArray]
 Names = Mapping[str, Sequence[str | None]]
+
+# Fields of the state that hold copies of the parameters.
+COPIES = ("opt_state/", "ema/")
+
+# What has a run keep a field that it may do without.
+RULES = {"ema": "ema", "loss_scale": "loss_scale", "skipped": "skip_nonfinite"}
 
 _MOST_PATHS = 3  # of arrays that differ alike in the optimizer's state
 _NUMBERED = re.compile(r"(?<=/)([A-Za-z]\w*?)_?(\d+)(?=/)|(?<=/)(\d+)(?=/)")
@@ -80,7 +87,18 @@ def find(subject: Subject) -> Iterator[Finding]:
         path: SavedArray(dtype, tuple(shape))
         for path, (dtype, *shape) in arrays_of(shapes.state).items()
     }
-    stackings, differences = compare(held.arrays, wanted)
+    for name, line in told_of_fields(_fields(held.arrays), shapes.state).items():
+        yield subject.finding(
+            "RE008",
+            RULES[name],
+            line,
+            fix=f"set {RULES[name]} as the run that wrote it had it, if this "
+            "is not meant",
+            subject=name,
+        )
+    arrays = _without(held.arrays, _fields(held.arrays) ^ _fields(wanted))
+    wanted = _without(wanted, _fields(held.arrays) ^ _fields(wanted))
+    stackings, differences = compare(arrays, wanted)
     names = footprint.names_of(shapes)
     for stacking in stackings:
         yield _stacking(subject, stacking)
@@ -90,6 +108,20 @@ def find(subject: Subject) -> Iterator[Finding]:
             yield _difference(subject, difference, names)
     if others:
         yield _optimizer(subject, others)
+
+
+def _fields(arrays: Arrays) -> frozenset[str]:
+    """The fields of the training state that have arrays."""
+    return frozenset(path.partition("/")[0] for path in arrays)
+
+
+def _without(arrays: Arrays, fields: Collection[str]) -> dict[str, SavedArray]:
+    """The arrays but for those of fields that a run may do without."""
+    return {
+        path: array
+        for path, array in arrays.items()
+        if (field := path.partition("/")[0]) not in OPTIONAL or field not in fields
+    }
 
 
 def compare(held: Arrays, wanted: Arrays) -> tuple[list[Stacking], list[Difference]]:
@@ -122,12 +154,12 @@ def compare(held: Arrays, wanted: Arrays) -> tuple[list[Stacking], list[Differen
 
 
 def _without_copies(raw: Sequence[Difference]) -> list[Difference]:
-    own = [d for d in raw if not d.path.startswith("opt_state/")]
+    own = [d for d in raw if not d.path.startswith(COPIES)]
     by_end = {(d.kind, d.path.partition("/")[2]): d for d in own}
     copies: dict[str, list[str]] = {}
     rest = []
     for difference in raw:
-        if not difference.path.startswith("opt_state/"):
+        if not difference.path.startswith(COPIES):
             continue
         parts = difference.path.split("/")
         ends = ("/".join(parts[i:]) for i in range(1, len(parts)))

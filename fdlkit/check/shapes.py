@@ -10,17 +10,19 @@ import flax.linen as nn
 import jax
 
 from fdlkit import suggest
-from fdlkit.check import module_paths, trace
+from fdlkit.check import groups, module_paths, trace
 from fdlkit.check.watching import BadConstraintError, Failure
 from fdlkit.errors import UserError
 from fdlkit.graph import paths
 from fdlkit.graph.paths import Path
 from fdlkit.keys import DeadKeyError, get_key
 from fdlkit.nn import walk
+from fdlkit.nn.pipelining import PipeliningError
 from fdlkit.nn.positions import LearnedPositions
 from fdlkit.nn.sharing import HiddenSharingError
 from fdlkit.sharding.layout import tree_path
 from fdlkit.train.losses import RegressionLoss
+from fdlkit.train.patterns import PatternError
 
 if TYPE_CHECKING:
     from fdlkit.check.findings import Finding
@@ -44,20 +46,22 @@ def find(subject: Subject) -> Iterator[Finding]:
             continue  # told above, and by the axes level
         if isinstance(failure.error, HiddenSharingError) and "config" in subject.levels:
             continue  # told there, with the place
+        if isinstance(failure.error, PatternError):
+            yield groups.finding(subject, failure.error)
+            continue
+        if isinstance(failure.error, PipeliningError) and "axes" in subject.levels:
+            continue  # likewise
         finding = _failure(subject, failure)
         if finding not in told:  # the model fails alike in both steps
             told.add(finding)
             yield finding
-    if subject.trainer.eval_data is not None and not subject.trainer.metrics:
-        yield subject.finding(
-            "SH010",
-            "metrics",
-            "eval_data is given, and metrics is empty",
-            fix="metrics={'loss': Config(MeanLoss)}, or eval_data=None",
-        )
+    for fault in subject.trainer.faults():
+        if fault.kind == "metrics":
+            yield subject.finding("SH010", fault.path, fault.what, fix=fault.do)
     of_losses = list(_losses(subject, traced))
     yield from of_losses
     yield from _state(subject, traced)
+    yield from groups.float16(subject, traced.step)
     broadcast = {finding.path for finding in of_losses if finding.code == "SH006"}
     calls = set()
     for found in traced.watch.disagreements:

@@ -50,6 +50,11 @@ def result_cut(eqn: Any, cuts: Sequence[Cut], out: Any) -> Cut:
     return merged(out.shape, list(zip(shapes, cuts, strict=True)))
 
 
+def is_elementwise(name: str) -> bool:
+    """Whether results of a primitive are cut as operands of their shape are."""
+    return name not in _RULES
+
+
 def _dot_general(eqn: Any, cuts: Sequence[Cut], out: Any) -> Cut:
     (left_sum, right_sum), (left_batch, right_batch) = eqn.params["dimension_numbers"]
     left, right = cuts

@@ -5,6 +5,7 @@ The levels share all of it: one snapshot, one build, one abstract initialisation
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 from collections.abc import Mapping
@@ -26,6 +27,7 @@ from fdlkit.graph.snapshot import Taken, take
 if TYPE_CHECKING:
     from jax.sharding import AbstractMesh
 
+    from fdlkit.check.aot.compiling import Compiled, NotCompiled
     from fdlkit.check.trace import Trace
     from fdlkit.sharding.mesh import Mesh
     from fdlkit.train.setup import Shapes
@@ -134,7 +136,8 @@ class Subject:
         from fdlkit.sharding.mesh import Mesh, MeshAxes
 
         if self.request.mesh is not None:
-            return Mesh(ici=MeshAxes(**self.request.mesh), dcn=MeshAxes())
+            ici, dcn = (self.request.mesh_axes(part) for part in ("ici", "dcn"))
+            return Mesh(ici=MeshAxes(**ici), dcn=MeshAxes(**dcn))
         return None if self.trainer is None else self.trainer.mesh
 
     @functools.cached_property
@@ -142,7 +145,8 @@ class Subject:
         if self.configured_mesh is None:
             return None, self.build_error
         try:
-            return self.configured_mesh.abstract(self.request.devices), None
+            devices, slices = self.request.devices, self.request.slices
+            return self.configured_mesh.abstract(devices, slices), None
         except UserError as error:
             return None, error
 
@@ -153,6 +157,47 @@ class Subject:
         None if its sizes do not fit the devices, or there is no trainer.
         """
         return self._meshed[0]
+
+    @property
+    def across(self) -> dict[str, int]:
+        """The mesh axes that go across slices, and over how many each does."""
+        mesh = self.configured_mesh
+        if mesh is None:
+            return {}
+        return {a: n for a, n in dataclasses.asdict(mesh.dcn).items() if n > 1}
+
+    @functools.cached_property
+    def compiled(self) -> Compiled | NotCompiled | None:
+        """What the compiler of the topology makes of the training step.
+
+        None if that was not asked for, there is no such compiler, or the run is refused
+        before it gets so far.
+
+        Raises:
+          UserError: There is no libtpu that fits.
+        """
+        from fdlkit.check.aot.compiling import NotCompiled, compile_step
+        from fdlkit.check.aot.program import exported_step
+
+        machine, mesh = self.request.topology, self.configured_mesh
+        if not self.request.compile or machine is None or mesh is None:
+            return None
+        if self.trainer is None or self.mesh is None:
+            return None
+        try:
+            setup = self.trainer.setup_on(self.mesh)
+        except UserError:
+            return None
+        try:
+            step = exported_step(setup, "tpu" if machine.is_tpu else "cuda")
+        except Exception as error:  # noqa: BLE001 - a lowering rule may raise anything
+            said = str(error) or repr(error)
+            return NotCompiled("lower", f"it cannot be lowered: {said}")
+        if not machine.is_tpu:
+            return None
+        ici, dcn = mesh.parts(machine.devices, machine.slices)
+        program = bytes(step.serialize())
+        return compile_step(program, machine, ici=ici, dcn=dcn)
 
     @property
     def is_smallest(self) -> bool:

@@ -6,12 +6,15 @@ where, what was likely meant, what is possible, what to do.
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterator
 
 from fdlkit import printable
+from fdlkit.check.aot.compiling import Compiled
 from fdlkit.check.findings import Code, Finding
 from fdlkit.check.report import Report
+from fdlkit.check.sizes import size_of
 from fdlkit.errors import UserError
 from fdlkit.graph import paths
 
@@ -25,7 +28,8 @@ def render(report: Report, width: int | None = None) -> str:
       report: What was found.
       width: Where lines are broken, between words; None: nowhere.
     """
-    blocks = [*map(lines, report.findings), [summary(report)]]
+    figures = [] if report.compiled is None else [compiled(report.compiled)]
+    blocks = [*map(lines, report.findings), *figures, [summary(report)]]
     told = [[part for line in b for part in _broken(line, width)] for b in blocks]
     return "\n\n".join("\n".join(block) for block in told) + "\n"
 
@@ -62,6 +66,22 @@ def lines(finding: Finding) -> list[str]:
     return [printable.cut(printable.clean(line), _MAX_LINE) for line in said]
 
 
+def compiled(made: Compiled) -> list[str]:
+    """What the compiler says of a step."""
+    said = [
+        f"compiled for {made.device_kind} in {made.seconds:.0f} s; of one chip:",
+        f"  memory      {size_of(made.peak)} of {size_of(made.memory)} in use at most; "
+        f"state and batch {size_of(made.arguments)}, temporaries laid out in "
+        f"{size_of(made.temporaries)}, program {size_of(made.code)}",
+    ]
+    for number, one in enumerate(made.collectives):
+        head = "" if number else "exchanges"
+        said.append(
+            f"  {head:<11} {size_of(one.bytes):>10}  {one.kind}, {one.count:,} times"
+        )
+    return said
+
+
 def summary(report: Report) -> str:
     """`1 error, 2 warnings (config, axes; data=8, 8 devices)`."""
     counts = {"error": 0, "warning": 0, "info": 0, "allowed": 0}
@@ -90,7 +110,10 @@ def _mesh(report: Report) -> list[str]:
         devices *= size
     axes = ", ".join(f"{a}={n}" for a, n in report.mesh.items() if n > 1)
     fewest = ", the fewest that its mesh can be on" if report.is_smallest else ""
-    counted = f"{devices} device{'s' * (devices > 1)}{fewest}"
+    slices = math.prod(report.across.values())
+    across = ", ".join(f"dcn.{a}={n}" for a, n in report.across.items())
+    within = f" in {slices} slices ({across})" if slices > 1 else ""
+    counted = f"{devices} device{'s' * (devices > 1)}{within}{fewest}"
     return [f"{counted}: {axes}" if axes else counted]
 
 

@@ -16,24 +16,34 @@ from typing import TYPE_CHECKING, Any
 import flax.linen as nn
 import jax
 import optax
+from jax.sharding import PartitionSpec
 
 from fdlkit.check import mending
 from fdlkit.check.layouts import NamedArray, rule_faults
 from fdlkit.check.watching import Watch
 from fdlkit.errors import UserError
 from fdlkit.keys import DeadKeyError, get_key
-from fdlkit.sharding.layout import tree_path
+from fdlkit.sharding.layout import mesh_spec, tree_path
 from fdlkit.sharding.mesh import MESH_AXES
-from fdlkit.train.context import dead_keys, forward, step_spec, wanted_interms
+from fdlkit.train.context import (
+    dead_keys,
+    forward,
+    step_spec,
+    wanted_interms,
+    wanted_parts,
+)
+from fdlkit.train.decode import GenerateText
+from fdlkit.train.evaluators import Evaluator
 from fdlkit.train.losses import Context, Elements, Loss
 from fdlkit.train.models import as_model
-from fdlkit.train.setup import Shapes, refuse_other_part, using
+from fdlkit.train.setup import Shapes, check_microbatches, refuse_other_part, using
 from fdlkit.train.step import at_log_points, make_eval_step, make_train_step
 
 if TYPE_CHECKING:
     from jax.sharding import AbstractMesh
 
     from fdlkit.train.trainer import Trainer
+    from fdlkit.train.update import UpdateRules
 
 
 # Key paths of a loss and of metrics that are guessed, one after another.
@@ -92,11 +102,21 @@ def trace(trainer: Trainer, shapes: Shapes | None, mesh: AbstractMesh | None) ->
     if mesh is not None and not wrong:
         around = using(mesh, trainer.rules)
     with around, watch.watching():
-        made = watch.attempt("train_step", lambda: _train_step(parts, shapes))
+        # What a person knows are the shapes of the whole batch.
+        whole = dataclasses.replace(trainer.update_rules, microbatches=1)
+        made = watch.attempt("train_step", lambda: _train_step(parts, shapes, whole))
+        if made and trainer.microbatches > 1 and _divides(trainer, mesh):
+            rules = trainer.update_rules
+            made = watch.attempt(
+                "train_step", lambda: _train_step(parts, shapes, rules)
+            )
         step, (next_state, _, _) = made or (None, (None, None, None))
         eval_step = None
         if shapes.eval_batch is not None and trainer.metrics and made is not None:
             eval_step = watch.attempt("eval_step", lambda: _eval_step(parts, shapes))
+        if made is not None:
+            for name in trainer.evaluators:
+                _trace_evaluator(parts, name)
     return Trace(
         watch=watch,
         shapes=shapes,
@@ -105,15 +125,36 @@ def trace(trainer: Trainer, shapes: Shapes | None, mesh: AbstractMesh | None) ->
         step=step,
         next_state=next_state,
         eval_step=eval_step,
-        dead_keys=tuple(parts.dead.items()) or tuple(_raised(watch)),
+        dead_keys=tuple(parts.dead.items())
+        or tuple(_raised(watch, _own_fields(trainer))),
     )
 
 
-def _raised(watch: Watch) -> Iterator[tuple[str, DeadKeyError]]:
+def _raised(
+    watch: Watch, fields: Mapping[str, set[str]]
+) -> Iterator[tuple[str, DeadKeyError]]:
     """Key paths that parts looked up by themselves, in no field."""
     for failure in watch.failures:
-        if isinstance(failure.error, DeadKeyError):
-            yield failure.part, failure.error
+        if not isinstance(failure.error, DeadKeyError):
+            continue
+        path, wanted_by = failure.part, failure.error.wanted_by
+        if path.startswith("evaluators["):
+            # Of what it inherits, the place is the trainer's.
+            own = path in fields and wanted_by.partition(".")[0] in fields[path]
+            path = f"{path}.{wanted_by}" if own else wanted_by
+        yield path, failure.error
+
+
+def _own_fields(trainer: Trainer) -> dict[str, set[str]]:
+    """What each evaluator gives itself, by its place in the trainer."""
+    return {
+        f"evaluators[{name!r}]": {
+            field.name
+            for field in dataclasses.fields(evaluator)
+            if getattr(evaluator, field.name) is not None
+        }
+        for name, evaluator in trainer.evaluators.items()
+    }
 
 
 class _Parts:
@@ -235,7 +276,18 @@ def _shape(x: Any) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(x.shape, x.dtype)
 
 
-def _train_step(parts: _Parts, shapes: Shapes) -> Any:
+def _divides(trainer: Trainer, mesh: AbstractMesh | None) -> bool:
+    """Whether microbatches are of equal rows; else that is told of the batch."""
+    spec = PartitionSpec() if mesh is None else mesh_spec(("batch",), trainer.rules)
+    rows = trainer.train_data.batch_size
+    try:
+        check_microbatches(trainer.microbatches, rows, spec, mesh=mesh)
+    except UserError:
+        return False
+    return True
+
+
+def _train_step(parts: _Parts, shapes: Shapes, rules: UpdateRules) -> Any:
     trainer = parts.trainer
     step = make_train_step(
         parts.model,
@@ -246,8 +298,10 @@ def _train_step(parts: _Parts, shapes: Shapes) -> Any:
         log_every=trainer.log_every,
         num_train_steps=trainer.num_train_steps,
         seed=trainer.seed,
+        rules=rules,
         capture=wanted_interms(trainer.losses, trainer.train_metrics),
         measure=at_log_points(parts.metrics("train_metrics")),
+        measured_parts=wanted_parts(trainer.train_metrics),
     )
     return jax.make_jaxpr(step, return_shape=True)(shapes.state, shapes.batch)
 
@@ -263,7 +317,47 @@ def _eval_step(parts: _Parts, shapes: Shapes) -> Any:
     )
     state = shapes.state
     return jax.make_jaxpr(step)(
-        state.params, state.model_state, shapes.eval_batch, step_spec()
+        state.eval_params, state.model_state, shapes.eval_batch, step_spec()
+    )
+
+
+def _trace_evaluator(parts: _Parts, name: str) -> None:
+    """Traces the step of an evaluator that has something of its own."""
+    trainer, state, watch = parts.trainer, parts.shapes.state, parts.watch
+    evaluator, path = trainer.evaluators[name], f"evaluators[{name!r}]"
+    if isinstance(evaluator, GenerateText):
+        variables = {"params": state.eval_params, **state.model_state}
+        watch.attempt(path, lambda: evaluator.language(name, trainer.given, variables))
+    if not isinstance(evaluator, Evaluator) or not evaluator.has_own:
+        return
+    try:
+        measured = evaluator.measured(name, trainer.given)
+    except UserError:
+        return  # of its data, which the axes level opens
+    if measured is None:
+        return  # it has no data, which the config level tells
+    metrics: dict[str, Any] = dict(measured.metrics)
+    if measured.where.startswith(path):
+        metrics = {
+            key: watch.wrapped(f"{measured.where}[{key!r}]", metric)
+            for key, metric in metrics.items()
+        }
+    step = make_eval_step(
+        as_model(measured.model),
+        measured.losses,
+        inputs=measured.inputs,
+        metrics=metrics,
+        capture=wanted_interms(measured.losses, measured.metrics),
+        where=measured.where,
+    )
+    watch.attempt(
+        path,
+        lambda: jax.make_jaxpr(step)(
+            state.params if measured.live else state.eval_params,
+            state.model_state,
+            measured.batch,
+            step_spec(),
+        ),
     )
 
 

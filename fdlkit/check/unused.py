@@ -41,8 +41,7 @@ def find(
                 path,
                 f"{axis}={size} cuts stacked layers, and nothing that is computed "
                 f"with: {size} devices compute the same",
-                fix=f"{axis}=1, and the devices to another axis"
-                + (": there is no pipeline here" if axis == "stage" else ""),
+                fix=f"{axis}=1, and the devices to another axis",
                 numbers=numbers,
             )
             continue

@@ -19,6 +19,7 @@ import flax.linen as nn
 
 from fdlkit.check import frames
 from fdlkit.check.layouts import NamedArray, bad_names
+from fdlkit.nn.repeat import Repeat
 from fdlkit.train import named_axes
 from fdlkit.train.named_axes import Disagreement
 
@@ -66,7 +67,7 @@ class Watch:
         self.constraints: dict[NamedArray, None] = {}
         self.disagreements: dict[Disagreement, None] = {}
         self.failures: list[Failure] = []
-        self._modules: list[tuple[str, ...]] = []
+        self._modules: list[tuple[tuple[str, ...], nn.Module]] = []
         self._parts: list[str] = []
         self._raised: tuple[Exception, tuple[str, ...], str] | None = None
 
@@ -130,9 +131,8 @@ class Watch:
     def _intercept(
         self, call: Callable[..., Any], args: Any, kwargs: Any, context: Any
     ) -> Any:
-        module = context.module
-        path = tuple(module.path) if module.scope is not None else ()
-        self._modules.append(path)
+        path = self._path_of(context.module)
+        self._modules.append((path, context.module))
         try:
             return call(*args, **kwargs)
         except Exception as error:
@@ -144,12 +144,26 @@ class Watch:
     def _disagree(self, found: Disagreement) -> None:
         self.disagreements[found] = None
 
+    def _path_of(self, module: nn.Module) -> tuple[str, ...]:
+        """The Flax path of a module that is being called.
+
+        The layers of a pipeline are applied apart from the module that holds them, and
+        by themselves know no more than what is below the template.
+        """
+        if module.scope is None:
+            return ()
+        path = tuple(module.path)
+        for outer, holder in self._modules:
+            if isinstance(holder, Repeat) and holder.pipeline is not None:
+                return path if holder.is_initializing() else (*outer, "block", *path)
+        return path
+
     def _constrain(
         self, real: Callable[..., Any], x: Any, axes: Any, *args: Any, **kwargs: Any
     ) -> Any:
         if isinstance(axes, tuple | list) and hasattr(x, "shape"):
             frame = frames.of_caller(sys._getframe(1))
-            module = self._modules[-1] if self._modules else ()
+            module = self._modules[-1][0] if self._modules else ()
             name = "/".join(module) or "the model"
             array = NamedArray(
                 f"{name} at {frame}", tuple(x.shape), tuple(axes), module

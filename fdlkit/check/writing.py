@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 from fdlkit.check.findings import Finding
@@ -17,6 +18,10 @@ def write(report: Report, *, target: str) -> str:
         "target": target,
         "mesh": None if report.mesh is None else dict(report.mesh),
         "is_smallest": report.is_smallest,
+        "across_slices": dict(report.across),
+        "compiled": None
+        if report.compiled is None
+        else dataclasses.asdict(report.compiled),
         "levels": [
             {"level": run.level, "skipped": run.skipped} for run in report.levels
         ],

@@ -14,6 +14,7 @@ from fdlkit.errors import UserError
 
 if TYPE_CHECKING:
     from fdlkit.check.request import Request
+    from fdlkit.check.topology import Topology
 
 HAS_ERRORS = 1
 
@@ -30,8 +31,14 @@ def flags() -> VerbFlags:
     flags.string(
         "topology",
         None,
-        "the machine that it is to run on: how many devices, and their memory",
-        metavar="KIND:CHIPS",
+        "the machine that it is to run on: v4:4x4x4, h100:32, v4-128, 2xv4-128",
+        metavar="KIND:CHIPS|SLICE",
+    )
+    flags.choice(
+        "compile",
+        "auto",
+        "compile the step for the topology; auto: where it is a slice of TPUs by name",
+        choices=("auto", "true", "false"),
     )
     flags.string(
         "restore", None, "whether these checkpoints fit the experiment", metavar="DIR"
@@ -66,6 +73,9 @@ def run(parsed: Parsed) -> int:
 
         # Nothing runs, so an accelerator that another program uses is left alone.
         jax.config.update("jax_platforms", "cpu")
+    machine = request.topology
+    if request.compile and machine is not None and subject.is_experiment:
+        print(printable.clean(f"note: {_way(machine)}"), file=sys.stderr)
     with only_the_answer():  # constructors are the user's own code
         report = examine(subject)
     for line in text.skipped(report):
@@ -77,8 +87,19 @@ def run(parsed: Parsed) -> int:
     return HAS_ERRORS if report.has_errors else 0
 
 
+def _way(machine: Topology) -> str:
+    """What is done with the step for a machine."""
+    if machine.is_tpu:
+        return f"compiling for {machine.text}, which can take minutes"
+    return (
+        f"the step is lowered for {machine.kind} and not compiled: XLA compiles for a "
+        "GPU only where there is one"
+    )
+
+
 def _request(parsed: Parsed) -> Request:
     from fdlkit.check import topology
+    from fdlkit.check.report import compiles
     from fdlkit.check.request import Request, parse_mesh
 
     mesh, machine = parsed.values["mesh"], parsed.values["topology"]
@@ -87,10 +108,16 @@ def _request(parsed: Parsed) -> Request:
     except UserError as error:
         first, *more = error.lines
         raise UserError(f"--topology={machine}: {first}", *more) from error
+    asked = {"auto": None, "true": True, "false": False}[parsed.values["compile"]]
+    compiling = compiles(found, asked)
+    if compiling and found is not None and found.is_tpu:
+        from fdlkit.check.aot.compiling import libtpu_version
+
+        libtpu_version()  # refuses what could only be refused after all else
     try:
         sizes = None if mesh is None else parse_mesh(mesh)
         restore = parsed.values["restore"]
-        return Request(mesh=sizes, topology=found, restore=restore)
+        return Request(mesh=sizes, topology=found, compile=compiling, restore=restore)
     except UserError as error:
         first, *more = error.lines
         raise UserError(f"--mesh={mesh}: {first}", *more) from error

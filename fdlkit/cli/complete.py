@@ -52,7 +52,8 @@ def run(verbs: Mapping[str, str], arguments: Sequence[str]) -> int:
 def _verb(name: str) -> Verb:
     flags = importlib.import_module(f"fdlkit.cli.{name}").flags()
     own = {
-        flag: Flag(_value(spelling.partition("=")[2]), about)
+        # One that may do without a value, `--name[=VALUE]`, is offered as a switch.
+        flag: Flag(_value(spelling.partition("[")[0].partition("=")[2]), about)
         for flag, (spelling, about) in flags.usage_by_flag.items()
     }
     return Verb(flags.arguments, {**own, **_EVERYWHERE})

@@ -40,6 +40,17 @@ class CountParser(flags.ArgumentParser):
         return int(text)
 
 
+class NumberParser(flags.ArgumentParser):
+    """A number, which may have a point; its range is whose it is to say."""
+
+    def parse(self, argument: str | float) -> float:
+        """The number; a `float` as it is, which absl gives for a default."""
+        try:
+            return float(argument)
+        except ValueError:
+            raise ValueError("it is a number, such as 0.7") from None
+
+
 class SwitchParser(flags.BooleanParser):
     """On or off."""
 
@@ -49,3 +60,40 @@ class SwitchParser(flags.BooleanParser):
             return super().parse(argument)
         except ValueError:
             raise ValueError("it is true or false") from None
+
+
+class StepParser(flags.ArgumentParser):
+    """Which checkpoint: a step, `last` or `best`."""
+
+    def parse(self, argument: Any) -> Any:
+        """The step or the word."""
+        text = str(argument)
+        if text.isdecimal() and len(text) <= _MOST_DIGITS:
+            return int(text)
+        if text in ("last", "best"):
+            return text
+        hint = suggest.hint(text, ("last", "best"))
+        raise ValueError(
+            "it is a step, or one of last, best" + (f"; {hint}" if hint else "")
+        )
+
+
+class CheckpointParser(SwitchParser):
+    """Which checkpoint: a step, `last` or `best`; `last` where nothing is said."""
+
+    def parse(self, argument: Any) -> Any:
+        """The step or the word; None for `false`."""
+        if argument in ("last", "best"):
+            return argument
+        if isinstance(argument, str) and argument.isdecimal():
+            if len(argument) <= _MOST_DIGITS:
+                return int(argument)
+        else:
+            try:
+                return "last" if super().parse(argument) else None
+            except ValueError:
+                pass
+        hint = suggest.hint(str(argument), ("last", "best"))
+        raise ValueError(
+            "it is a step, or one of last, best" + (f"; {hint}" if hint else "")
+        )

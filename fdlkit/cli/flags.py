@@ -120,11 +120,33 @@ class VerbFlags:
         self._values[name].parser = flag_types.CountParser()
         self._usage[name] = f"--{name}={metavar}", text
 
+    def checkpoint(self, name: str, text: str) -> None:
+        """Defines `--name=STEP|last|best`, the last one by default."""
+        flags.DEFINE_string(name, "last", text, flag_values=self._values)
+        self._values[name].parser = flag_types.StepParser()
+        self._usage[name] = f"--{name}=STEP|last|best", text
+
+    def number(
+        self, name: str, default: float | None, text: str, *, metavar: str
+    ) -> None:
+        """Defines `--name=METAVAR`, a number that may have a point."""
+        flags.DEFINE_float(name, default, text, flag_values=self._values)
+        self._values[name].parser = flag_types.NumberParser()
+        self._usage[name] = f"--{name}={metavar}", text
+
     def boolean(self, name: str, text: str) -> None:
         """Defines `--name`, off by default."""
         flags.DEFINE_bool(name, False, text, flag_values=self._values)
         self._values[name].parser = flag_types.SwitchParser()
         self._usage[name] = f"--{name}", text
+
+    def switch_or(
+        self, name: str, text: str, *, parser: flag_types.SwitchParser, metavar: str
+    ) -> None:
+        """Defines `--name`, which may be given a value too: `--name=METAVAR`."""
+        flags.DEFINE_bool(name, None, text, flag_values=self._values)
+        self._values[name].parser = parser
+        self._usage[name] = f"--{name}[={metavar}]", text
 
     def choice(
         self, name: str, default: str, text: str, *, choices: Sequence[str]

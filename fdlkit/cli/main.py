@@ -46,6 +46,7 @@ VERBS = (
     Verb("golden", "TARGET…", "whether configs are still what is kept of them"),
     Verb("codegen", "TARGET --out=FILE", "a config as a Python file of its own"),
     Verb("train", "TARGET --workdir=DIR", "train the model of an experiment"),
+    Verb("sample", "RUN_DIR --prompt=TEXT", "have a trained language model write"),
     Verb("data", "TARGET", "look at an experiment's data"),
     Verb(
         "completion",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fdlkit.cli import flag_types, output
 from fdlkit.cli.flags import Parsed, VerbFlags
 from fdlkit.cli.streams import only_the_answer
 from fdlkit.errors import UserError
@@ -22,6 +23,12 @@ def flags() -> VerbFlags:
     )
     flags.boolean("fresh", "throw away the run that is in the workdir")
     flags.boolean("dry_run", "check everything, run and write nothing")
+    flags.switch_or(
+        "eval_only",
+        "train nothing: evaluate a checkpoint of the run, the last one unless said",
+        parser=flag_types.CheckpointParser(),
+        metavar="STEP|last|best",
+    )
     flags.choice(
         "check",
         "fast",
@@ -46,27 +53,48 @@ def run(parsed: Parsed) -> int:
             "fdlkit train needs a --workdir", f"  fdlkit train {target} --workdir=DIR"
         )
     _check_several(parsed)
+    which = parsed.values["eval_only"]
+    if which is not None and parsed.values["fresh"]:
+        raise UserError(
+            "--fresh would throw away the run that --eval_only is to evaluate",
+            "give one of them",
+        )
 
     # Signals are heeded before the seconds that importing JAX takes.
     from fdlkit.run.lifecycle import stop_on_signals
 
-    with stop_on_signals() as stop, only_the_answer():  # which is no text here
+    with stop_on_signals() as stop, only_the_answer():
         from fdlkit.cli.targets import load_overridden
-        from fdlkit.run import launch
+        from fdlkit.run import evaluating, launch
 
         launch.quiet_checkpoint_threads()
         loaded = load_overridden(target, parsed)
-        return launch.train(
-            loaded.cfg,
-            target=target,
-            argv=("train", *parsed.argv),
-            directory=directory,
-            stop=stop,
-            fresh=parsed.values["fresh"],
-            dry_run=parsed.values["dry_run"],
-            check=parsed.values["check"],
-            distributed=_distributed(parsed),
-        )
+        if which is not None:
+            code, answer = evaluating.evaluate(
+                loaded.cfg,
+                target=target,
+                directory=directory,
+                which=which,
+                stop=stop,
+                dry_run=parsed.values["dry_run"],
+                check=parsed.values["check"],
+                distributed=_distributed(parsed),
+            )
+        else:
+            answer = ""
+            code = launch.train(
+                loaded.cfg,
+                target=target,
+                argv=("train", *parsed.argv),
+                directory=directory,
+                stop=stop,
+                fresh=parsed.values["fresh"],
+                dry_run=parsed.values["dry_run"],
+                check=parsed.values["check"],
+                distributed=_distributed(parsed),
+            )
+    output.write(answer, None)
+    return code
 
 
 def _check_several(parsed: Parsed) -> None:

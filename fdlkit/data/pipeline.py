@@ -51,7 +51,9 @@ class Pipeline:
       batch_size: Examples in a global batch, over all processes.
       shuffle: Whether each epoch has an order of its own, or the source's.
       num_epochs: Passes over the data; None for ever.
-      seed: Of the order and of random transforms; not negative.
+      seed: Of the order and of random transforms, not negative; None: whoever reads
+        the batches says it. A trainer derives it from its own seed and from what the
+        data is to it, see `derived_seed`; it is 0 where nothing is said.
       remainder: What becomes of the examples after the last full batch: `drop`
         leaves them out, `pad` fills their batch up with rows of zeros and marks
         these by zeros in the entry `mask`. If examples have no `mask`, `pad` adds
@@ -65,7 +67,7 @@ class Pipeline:
     batch_size: int
     shuffle: bool = True
     num_epochs: int | None = None
-    seed: int = 0
+    seed: int | None = None
     remainder: Remainder = "drop"
     num_threads: int = 0
 
@@ -76,7 +78,7 @@ class Pipeline:
             raise UserError(
                 f"num_epochs={self.num_epochs} is not positive; None is for ever"
             )
-        if self.seed < 0:
+        if self.seed is not None and self.seed < 0:
             raise UserError(f"seed={self.seed} of a pipeline is negative")
         if self.remainder not in get_args(Remainder):
             meant = suggest.hint(str(self.remainder), get_args(Remainder))
@@ -106,7 +108,7 @@ class Pipeline:
     @property
     def num_examples(self) -> int:
         """Examples in an epoch."""
-        return len(self._order)
+        return len(self._order(0))
 
     @property
     def num_batches(self) -> int | None:
@@ -144,7 +146,11 @@ class Pipeline:
         return tokenizers[0]
 
     def batches(
-        self, *, rows: slice | None = None, num_threads: int | None = None
+        self,
+        *,
+        rows: slice | None = None,
+        num_threads: int | None = None,
+        default_seed: int = 0,
     ) -> BatchIterator:
         """An iterator from the first batch on. Sources are opened now.
 
@@ -152,6 +158,7 @@ class Pipeline:
           rows: The rows of every global batch to read, in its order; None is all.
             See `process_rows`.
           num_threads: Instead of the pipeline's.
+          default_seed: The seed, if the pipeline has none of its own.
 
         Returns:
           An iterator over batches `[rows, …]`.
@@ -164,14 +171,15 @@ class Pipeline:
             raise ValueError(f"{rows} takes no run of {self.batch_size} rows")
         spec = self.spec()
         num_batches = self.num_batches
+        seed = default_seed if self.seed is None else self.seed
         batches = GlobalBatches(
-            self._order,
+            self._order(seed),
             num_epochs=self.num_epochs,
             leaves=self._leaves,
             transforms=self.transforms,
             batch_size=self.batch_size,
             rows=range(start, stop),
-            seed=self.seed,
+            seed=seed,
             masked="mask" in spec and self.remainder == "pad",
             num_batches=num_batches,
         )
@@ -180,7 +188,7 @@ class Pipeline:
             num_threads=self.num_threads if num_threads is None else num_threads,
             num_batches=num_batches,
             data={
-                "seed": self.seed,
+                "seed": seed,
                 "shuffle": self.shuffle,
                 "batch_size": self.batch_size,
                 "num_examples": [len(leaf) for leaf in self._leaves],
@@ -192,20 +200,19 @@ class Pipeline:
     def _leaves(self) -> list[Source]:
         return [as_source(source) for source in _flattened(self.source)]
 
-    @functools.cached_property
-    def _order(self) -> Order:
+    def _order(self, seed: int) -> Order:
         """Which example is at which position, through all epochs."""
         orders = []
         for number, leaf in enumerate(self._leaves):
             if not len(leaf):
                 raise UserError(f"a source without examples: {leaf}")
-            seed = None
+            own = None
             if self.shuffle:
                 # An epoch's number is added to the seed: seeds 0 and 1 themselves
                 # would give one order, an epoch apart.
-                mixed = np.random.SeedSequence((self.seed, number))
-                seed = int(mixed.generate_state(1)[0])
-            orders.append(SourceOrder(number, len(leaf), seed))
+                mixed = np.random.SeedSequence((seed, number))
+                own = int(mixed.generate_state(1)[0])
+            orders.append(SourceOrder(number, len(leaf), own))
         return _mixed(self.source, iter(orders))
 
     def _transformed_spec(
@@ -215,7 +222,7 @@ class Pipeline:
         transformed = transform_example(
             {name: array[0] for name, array in first.items()},
             self.transforms,
-            seed=self.seed,
+            seed=self.seed or 0,
             position=0,
         )
         return {
@@ -224,6 +231,20 @@ class Pipeline:
             )
             for name, array in transformed.items()
         }
+
+
+def derived_seed(seed: int, name: str) -> int:
+    """The seed of one part of something that has a seed.
+
+    Args:
+      seed: Of the whole.
+      name: What the part is to it: `train_data`.
+
+    Returns:
+      A number below 2**32, another one for every seed and name.
+    """
+    mixed = np.random.SeedSequence((seed % 2**32, *name.encode()))
+    return int(mixed.generate_state(1)[0])
 
 
 def process_rows(batch_size: int, *, process_index: int, num_processes: int) -> slice:

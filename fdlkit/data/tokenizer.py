@@ -93,3 +93,48 @@ class ByteTokenizer:
         """
         ids = np.asarray(tokens if isinstance(tokens, np.ndarray) else list(tokens))
         return ids.astype(np.uint8).tobytes().decode(errors="replace")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AsciiTokenizer:
+    """One token a byte of ASCII; byte 0 separates, other bytes become one id.
+
+    For models of 128 tokens. Bytes that are not ASCII (parts of other characters) are
+    read as 26, ASCII's own "substitute", so what is measured in bits per byte is a
+    text in which they are all alike.
+    """
+
+    @property
+    def name(self) -> str:
+        """`ascii`."""
+        return "ascii"
+
+    @property
+    def vocab_size(self) -> int:
+        """128, the separator included."""
+        return 128
+
+    @property
+    def separator(self) -> int:
+        """0."""
+        return 0
+
+    @property
+    def bytes_per_token(self) -> np.ndarray:
+        """One for each id but the separator, `[vocab]` int32."""
+        counts = np.ones(self.vocab_size, np.int32)
+        counts[self.separator] = 0
+        return counts
+
+    def encode(self, text: str | bytes) -> np.ndarray:
+        """The bytes of `text`, 26 for what is not ASCII. `[time]` uint8
+
+        Raises:
+          ValueError: The text holds a zero byte, so it is not text.
+        """
+        raw = ByteTokenizer().encode(text)
+        return np.where(raw < self.vocab_size, raw, np.uint8(26))
+
+    def decode(self, tokens: Iterable[int] | np.ndarray) -> str:
+        """The text of `tokens`; separators stay as zero characters."""
+        return ByteTokenizer().decode(tokens)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
+from jax.ad_checkpoint import checkpoint_name
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Integer
 
 from fdlkit.nn.einsum import Einsum
+from fdlkit.nn.init import zeros_init
 from fdlkit.nn.positions import Rotary
 
 HEADS = ("batch", "time", "heads", "head_dim")
@@ -34,6 +37,15 @@ class SelfAttention(nn.Module):
       out_init_scale: The variance of the output kernel, times its fan-in.
       dtype: What is computed in; softmax is in float32 whatever it is.
       param_dtype: What the kernels are stored in.
+      bias: Whether all projections have a bias.
+      per_dim_scale: Whether queries are multiplied by a learned vector, `[head_dim]`,
+        that all heads share: `softplus(v) / softplus(0)`, with `v` zeros at the start
+        (Pax).
+      logit_cap: Scores are `logit_cap * tanh(scores / logit_cap)`, so that none is
+        larger (Gemma 2, 2024); None: as they are.
+      kernel_init: Makes the first values of the query, key and value kernels; one of
+        `jax.nn.initializers`. None: normal with variance 1 / fan-in.
+      out_kernel_init: The same for the output kernel, instead of `out_init_scale`.
 
     Raises:
       ValueError: `features` is not a multiple of `num_heads` and `head_dim` is not
@@ -49,6 +61,11 @@ class SelfAttention(nn.Module):
     out_init_scale: float = 1.0
     dtype: DTypeLike = jnp.float32
     param_dtype: DTypeLike = jnp.float32
+    bias: bool = False
+    per_dim_scale: bool = False
+    logit_cap: float | None = None
+    kernel_init: Callable[..., Any] | None = None
+    out_kernel_init: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         """Refuses heads that do not fit together."""
@@ -101,14 +118,17 @@ class SelfAttention(nn.Module):
         num_kv_heads = self.num_kv_heads or self.num_heads
 
         def project(name: str, num_heads: int, heads: str) -> jax.Array:
-            return Einsum(
+            y = Einsum(
                 "btd,dhk->bthk",
                 (self.features, num_heads, head_dim),
                 ("embed", heads, "head_dim"),
                 dtype=self.dtype,
                 param_dtype=self.param_dtype,
+                bias=self.bias,
+                kernel_init=self.kernel_init,
                 name=name,
             )(x)
+            return checkpoint_name(y, f"{name}_proj")
 
         query = project("query", self.num_heads, "heads")
         key = project("key", num_kv_heads, "kv_heads")
@@ -118,20 +138,55 @@ class SelfAttention(nn.Module):
                 positions = jnp.arange(x.shape[1])[None]
             query = self.rotary(query, positions)
             key = self.rotary(key, positions)
+        if self.per_dim_scale:
+            scale = self.param(
+                "per_dim_scale",
+                zeros_init(("head_dim",)),
+                (head_dim,),
+                self.param_dtype,
+            )
+            query *= (jax.nn.softplus(scale) / math.log(2)).astype(query.dtype)
         query = nn.with_logical_constraint(query, HEADS)
         key = nn.with_logical_constraint(key, KV_HEADS)
         value = nn.with_logical_constraint(value, KV_HEADS)
-        gathered = causal_attention(query, key, value, segment_ids=segment_ids)
+        gathered = self.gather(query, key, value, segment_ids=segment_ids)
         gathered = nn.with_logical_constraint(gathered, HEADS)
-        return Einsum(
+        gathered = checkpoint_name(gathered, "context")
+        y = Einsum(
             "bthk,hkd->btd",
             (self.num_heads, head_dim, self.features),
             ("heads", "head_dim", "embed"),
             init_scale=self.out_init_scale,
             dtype=self.dtype,
             param_dtype=self.param_dtype,
+            bias=self.bias,
+            kernel_init=self.out_kernel_init,
             name="out",
         )(gathered)
+        return checkpoint_name(y, "out_proj")
+
+    def gather(
+        self,
+        query: jax.Array,
+        key: jax.Array,
+        value: jax.Array,
+        *,
+        segment_ids: jax.Array | None = None,
+        mask: jax.Array | None = None,
+    ) -> jax.Array:
+        """Returns what each query gathers; arguments are `causal_attention`'s.
+
+        It is a method so that keys and values of earlier calls can be put in: see
+        `fdlkit.nn.cache`.
+        """
+        return causal_attention(
+            query,
+            key,
+            value,
+            segment_ids=segment_ids,
+            mask=mask,
+            logit_cap=self.logit_cap,
+        )
 
 
 def causal_attention(
@@ -140,14 +195,19 @@ def causal_attention(
     value: jax.Array,
     *,
     segment_ids: jax.Array | None = None,
+    logit_cap: float | None = None,
+    mask: jax.Array | None = None,
 ) -> jax.Array:
     """Returns softmax(query · key / sqrt(head_dim)) · value over what may be seen.
 
     Args:
       query: `[batch, time, heads, head_dim]`.
-      key: `[batch, time, kv_heads, head_dim]`; `kv_heads` divides `heads`.
+      key: `[batch, source, kv_heads, head_dim]`; `kv_heads` divides `heads`.
       value: As `key`.
       segment_ids: Integers, `[batch, time]`; None: a row is one segment.
+      logit_cap: See `SelfAttention`.
+      mask: Which keys each query may see, `[batch or 1, time, source]` bool; None:
+        those up to its own, `source` being `time`.
 
     Returns:
       `[batch, time, heads, head_dim]`, in the query's dtype.
@@ -167,7 +227,10 @@ def causal_attention(
         key,
         preferred_element_type=jnp.float32,
     )
-    mask = jnp.tril(jnp.ones((time, time), bool))[None]
+    if logit_cap is not None:
+        scores = logit_cap * jnp.tanh(scores / logit_cap)
+    if mask is None:
+        mask = jnp.tril(jnp.ones((time, time), bool))[None]
     if segment_ids is not None:
         mask &= segment_ids[:, :, None] == segment_ids[:, None, :]
     # A finite floor: a row of `-inf` would make the gradient NaN.

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
+from typing import Any
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 from jax.typing import DTypeLike
 
-from fdlkit.nn.init import normal_init
+from fdlkit.nn.init import normal_init, zeros_init
 from fdlkit.sharding.constraints import splits
 
 
@@ -19,7 +21,7 @@ class Einsum(nn.Module):
 
     Kernels keep their axes apart (`[embed, heads, head_dim]`, not
     `[embed, heads * head_dim]`), so that a mesh axis splits whole heads and never
-    cuts through one. There is no bias.
+    cuts through one.
 
     Usage:
 
@@ -36,6 +38,10 @@ class Einsum(nn.Module):
         where the fan-in is the product of *all* summed kernel dimensions.
       dtype: What is computed in.
       param_dtype: What the kernel is stored in.
+      bias: Whether a bias, zeros at the start, is added over the kernel's axes of the
+        output.
+      kernel_init: Makes the kernel's first values instead of `init_scale`; one of
+        `jax.nn.initializers`.
     """
 
     equation: str
@@ -44,6 +50,8 @@ class Einsum(nn.Module):
     init_scale: float = 1.0
     dtype: DTypeLike = jnp.float32
     param_dtype: DTypeLike = jnp.float32
+    bias: bool = False
+    kernel_init: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         """Refuses an equation, a shape and axes that do not fit together."""
@@ -58,16 +66,24 @@ class Einsum(nn.Module):
 
     @nn.compact
     def __call__(self, x: jax.Array) -> jax.Array:
-        """Returns `einsum(equation, x, kernel)` in `dtype`."""
+        """Returns `einsum(equation, x, kernel) + bias` in `dtype`."""
         check_sizes(self.equation, x.shape, self.shape)
         stddev = math.sqrt(self.init_scale / fan_in(self.equation, self.shape))
         kernel = self.param(
             "kernel",
-            normal_init(stddev, self.axes),
+            normal_init(stddev, self.axes, self.kernel_init),
             self.shape,
             self.param_dtype,
         )
-        return contract(self.equation, x.astype(self.dtype), kernel.astype(self.dtype))
+        y = contract(self.equation, x.astype(self.dtype), kernel.astype(self.dtype))
+        if self.bias:
+            letters = kernel_letters(self.equation)
+            kept = [letters.index(c) for c in self.equation.partition("->bt")[2]]
+            axes = tuple(self.axes[i] for i in kept)
+            shape = tuple(self.shape[i] for i in kept)
+            bias = self.param("bias", zeros_init(axes), shape, self.param_dtype)
+            y += bias.astype(self.dtype)
+        return y
 
 
 def contract(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import flax.linen as nn
 import jax.numpy as jnp
@@ -10,7 +12,7 @@ from jax.typing import DTypeLike
 from jaxtyping import Array, Float, Integer
 
 from fdlkit.nn.einsum import contract
-from fdlkit.nn.init import normal_init
+from fdlkit.nn.init import normal_init, zeros_init
 
 
 class Embed(nn.Module):
@@ -28,6 +30,13 @@ class Embed(nn.Module):
         `log(vocab_size) + init_scale**2 / 2`.
       dtype: What is computed in.
       param_dtype: What the table is stored in.
+      scaled: Whether vectors that are looked up are multiplied by the root of their
+        width.
+      bias: Whether logits have a bias, `[vocab]`, zeros at the start.
+      logit_cap: Logits are `logit_cap * tanh(logits / logit_cap)`, after the bias, so
+        that none is larger (Gemma 2, 2024); None: as they are.
+      embedding_init: Makes the table's first values instead of `init_scale`; one of
+        `jax.nn.initializers`.
     """
 
     vocab_size: int
@@ -35,20 +44,32 @@ class Embed(nn.Module):
     init_scale: float = 0.5
     dtype: DTypeLike = jnp.float32
     param_dtype: DTypeLike = jnp.float32
+    scaled: bool = True
+    bias: bool = False
+    logit_cap: float | None = None
+    embedding_init: Callable[..., Any] | None = None
 
     def setup(self) -> None:
-        """Makes the table `[vocab, embed]`."""
+        """Makes the table `[vocab, embed]`, and the bias `[vocab]`."""
         self.embedding = self.param(
             "embedding",
-            normal_init(self.init_scale / math.sqrt(self.features), ("vocab", "embed")),
+            normal_init(
+                self.init_scale / math.sqrt(self.features),
+                ("vocab", "embed"),
+                self.embedding_init,
+            ),
             (self.vocab_size, self.features),
             self.param_dtype,
         )
+        if self.bias:
+            self.logit_bias = self.param(
+                "bias", zeros_init(("vocab",)), (self.vocab_size,), self.param_dtype
+            )
 
     def __call__(
         self, tokens: Integer[Array, "*b"]
     ) -> Float[Array, "*b {self.features}"]:
-        """Returns the vectors of some tokens, times the root of their width.
+        """Returns the tokens' vectors, if `scaled` times the root of their width.
 
         The factor lets one table serve both ends: short vectors for calm logits, and
         embeddings as large as what the layers add to them (Vaswani et al., 2017).
@@ -66,7 +87,7 @@ class Embed(nn.Module):
             self.embedding.astype(self.dtype), ("vocab", None)
         )
         vectors = jnp.take(table, tokens, axis=0, mode="fill")
-        return vectors * math.sqrt(self.features)
+        return vectors * math.sqrt(self.features) if self.scaled else vectors
 
     def attend(
         self, x: Float[Array, "batch time {self.features}"]
@@ -79,9 +100,14 @@ class Embed(nn.Module):
         Returns:
           `[batch, time, vocab]`.
         """
-        return contract(
+        logits = contract(
             "btd,vd->btv",
             x.astype(self.dtype),
             self.embedding.astype(self.dtype),
             preferred_element_type=jnp.float32,
         )
+        if self.bias:
+            logits += self.logit_bias.astype(jnp.float32)
+        if self.logit_cap is not None:
+            logits = self.logit_cap * jnp.tanh(logits / self.logit_cap)
+        return logits

@@ -8,11 +8,27 @@ from typing import Any
 import flax.linen as nn
 
 
-def normal_init(stddev: float, axes: tuple[str | None, ...]) -> Callable[..., Any]:
-    """Returns an initialiser: normal around 0, axes named."""
-    return nn.with_logical_partitioning(nn.initializers.normal(stddev), axes)
+def normal_init(
+    stddev: float,
+    axes: tuple[str | None, ...],
+    instead: Callable[..., Any] | None = None,
+) -> Callable[..., Any]:
+    """Returns an initialiser, axes named: normal around 0, unless `instead` is given.
+
+    Args:
+      stddev: The standard deviation.
+      axes: Logical names of the dims.
+      instead: One of `jax.nn.initializers`, made: `(key, shape, dtype) -> array`.
+    """
+    initial = nn.initializers.normal(stddev) if instead is None else instead
+    return nn.with_logical_partitioning(initial, axes)
 
 
 def ones_init(axes: tuple[str | None, ...]) -> Callable[..., Any]:
     """Returns an initialiser: all ones, axes named."""
     return nn.with_logical_partitioning(nn.initializers.ones, axes)
+
+
+def zeros_init(axes: tuple[str | None, ...]) -> Callable[..., Any]:
+    """Returns an initialiser: all zeros, axes named."""
+    return nn.with_logical_partitioning(nn.initializers.zeros, axes)

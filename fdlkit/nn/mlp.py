@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from collections.abc import Callable
+from typing import Any, Literal, get_args
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
+from jax.ad_checkpoint import checkpoint_name
 from jax.typing import DTypeLike
 from jaxtyping import Array, Float
 
@@ -30,6 +32,9 @@ class Mlp(nn.Module):
       out_init_scale: The variance of the output kernel, times its fan-in.
       dtype: What is computed in.
       param_dtype: What the kernels are stored in.
+      bias: Whether all projections have a bias.
+      kernel_init: Makes the kernels' first values instead of `out_init_scale`; one of
+        `jax.nn.initializers`.
     """
 
     features: int
@@ -39,6 +44,8 @@ class Mlp(nn.Module):
     out_init_scale: float = 1.0
     dtype: DTypeLike = jnp.float32
     param_dtype: DTypeLike = jnp.float32
+    bias: bool = False
+    kernel_init: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         """Refuses an activation that is none."""
@@ -58,29 +65,35 @@ class Mlp(nn.Module):
         """Returns the layer's output, `[batch, time, embed]` to the same shape."""
 
         def up(name: str) -> jax.Array:
-            return Einsum(
+            y = Einsum(
                 "btd,df->btf",
                 (self.features, self.width),
                 ("embed", "mlp"),
                 dtype=self.dtype,
                 param_dtype=self.param_dtype,
+                bias=self.bias,
+                kernel_init=self.kernel_init,
                 name=name,
             )(x)
+            return checkpoint_name(y, "ffn1")
 
         if self.gated:
             y = activate(self.activation, up("gate")) * up("up")
         else:
             y = activate(self.activation, up("up"))
         y = nn.with_logical_constraint(y, ("batch", "time", "mlp"))
-        return Einsum(
+        y = Einsum(
             "btf,fd->btd",
             (self.width, self.features),
             ("mlp", "embed"),
             init_scale=self.out_init_scale,
             dtype=self.dtype,
             param_dtype=self.param_dtype,
+            bias=self.bias,
+            kernel_init=self.kernel_init,
             name="down",
         )(y)
+        return checkpoint_name(y, "ffn2")
 
 
 def activate(activation: Activation, x: jax.Array) -> jax.Array:

@@ -1,9 +1,11 @@
-"""Where a token stands: rotary and learned positions."""
+"""Where a token stands: rotary, learned and sinusoidal positions."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
+from typing import Any
 
 import flax.linen as nn
 import jax
@@ -56,6 +58,9 @@ class LearnedPositions(nn.Module):
       init_scale: The root mean square of the vectors given at the start.
       dtype: What is computed in.
       param_dtype: What the table is stored in.
+      scaled: Whether what is looked up is multiplied by the root of the width.
+      embedding_init: Makes the table's first values instead of `init_scale`; one of
+        `jax.nn.initializers`.
     """
 
     length: int
@@ -63,6 +68,8 @@ class LearnedPositions(nn.Module):
     init_scale: float = 0.5
     dtype: DTypeLike = jnp.float32
     param_dtype: DTypeLike = jnp.float32
+    scaled: bool = True
+    embedding_init: Callable[..., Any] | None = None
 
     @nn.compact
     def __call__(
@@ -70,17 +77,51 @@ class LearnedPositions(nn.Module):
     ) -> Float[Array, "batch time {self.features}"]:
         """Returns the positions' vectors, `[batch, time]` to `[batch, time, embed]`.
 
-        They are the table's times the root of their width, as in `Embed`.
+        They are the table's, times the root of their width if `scaled`, as in `Embed`.
         """
         table = self.param(
             "embedding",
-            normal_init(self.init_scale / math.sqrt(self.features), (None, "embed")),
+            normal_init(
+                self.init_scale / math.sqrt(self.features),
+                (None, "embed"),
+                self.embedding_init,
+            ),
             (self.length, self.features),
             self.param_dtype,
         )
         table = table.astype(self.dtype)
         vectors = jnp.take(table, positions, axis=0, mode="fill")
-        return vectors * math.sqrt(self.features)
+        return vectors * math.sqrt(self.features) if self.scaled else vectors
+
+
+class SinusoidalPositions(nn.Module):
+    """Sines and cosines of the position, to be added to the embeddings; no parameters.
+
+    The first half of the features are sines, the second half cosines, of waves whose
+    lengths grow geometrically from 2 pi to `2 pi * longest` (Vaswani et al., 2017, in
+    Pax's arrangement). Of an odd number of features the last is 0.
+
+    Attributes:
+      features: The width of a vector.
+      longest: How many positions the slowest wave needs for a radian.
+      dtype: What is returned; the waves are computed in float32.
+    """
+
+    features: int
+    longest: float = 10_000.0
+    dtype: DTypeLike = jnp.float32
+
+    def __call__(
+        self, positions: Integer[Array, "batch time"]
+    ) -> Float[Array, "batch time {self.features}"]:
+        """Returns the positions' vectors, `[batch, time]` to `[batch, time, embed]`."""
+        waves = self.features // 2
+        slower = math.log(self.longest) / max(waves - 1, 1)
+        frequency = jnp.exp(-slower * jnp.arange(waves, dtype=jnp.float32))
+        angle = positions[..., None].astype(jnp.float32) * frequency
+        vectors = jnp.concatenate([jnp.sin(angle), jnp.cos(angle)], axis=-1)
+        padding = ((0, 0), (0, 0), (0, self.features % 2))
+        return jnp.pad(vectors, padding).astype(self.dtype)
 
 
 def segment_positions(segment_ids: jax.Array) -> jax.Array:

@@ -10,6 +10,7 @@ import flax.linen as nn
 import jax
 from flax.typing import VariableDict
 
+from fdlkit.nn.pipelining import Pipelining
 from fdlkit.nn.remat import remat_policy
 from fdlkit.nn.walk import submodules
 
@@ -36,10 +37,17 @@ class Repeat(nn.Module):
         needs its own.
       remat: What the backward pass computes again, layer by layer: `none`, `full`, or
         the name of one of `jax.checkpoint_policies`, such as `dots_saveable`.
+      pipeline: Has the layers computed in stages, side by side on the mesh axes of
+        `axis_name` (`stage`), on one microbatch each; None: one after another. The
+        parameters are the same tree with the same initial values either way, so that
+        a checkpoint of one opens in the other. Where a cache of keys and values is
+        written (`mutable=["cache"]`), layers are computed one after another all the
+        same: there is one token a row, and nothing to cut.
 
     Raises:
-      ValueError: `n` is not positive, there is no policy `remat`, or the template
-        holds a `Repeat` of the same `axis_name`.
+      ValueError: `n` is not positive, there is no policy `remat`, the template
+        holds a `Repeat` of the same `axis_name`, or the layers do not fill the stages
+        of `pipeline`.
     """
 
     block: nn.Module
@@ -48,6 +56,7 @@ class Repeat(nn.Module):
     shared: tuple[nn.Module, ...] = ()
     axis_name: str = "layers"
     remat: str = "none"
+    pipeline: Pipelining | None = None
 
     def __post_init__(self) -> None:
         """Refuses what could not run."""
@@ -55,6 +64,8 @@ class Repeat(nn.Module):
         if self.n < 1:
             raise ValueError(f"n={self.n} layers: there must be one at least")
         remat_policy(self.remat)
+        if self.pipeline is not None:
+            self.pipeline.refuse_stack(self)
         for path, inner in submodules(self.block, "block"):
             if isinstance(inner, Repeat) and inner.axis_name == self.axis_name:
                 raise ValueError(
@@ -88,6 +99,9 @@ class Repeat(nn.Module):
             return block(x, *shared, **inputs)
 
         policy = remat_policy(self.remat)
+        one_by_one = self.is_initializing() or self.is_mutable_collection("cache")
+        if self.pipeline is not None and not one_by_one:
+            return self.pipeline.run(self, layer, policy, x, variables, inputs)
         if policy is not None:
             # Inside a loop XLA cannot merge the second computation with the first.
             layer = nn.remat(layer, policy=policy, prevent_cse=not self.scan)
@@ -97,7 +111,7 @@ class Repeat(nn.Module):
 
         loop = nn.scan(
             step,
-            variable_axes={"params": 0, "intermediates": 0},
+            variable_axes={"params": 0, "intermediates": 0, "cache": 0},
             split_rngs={"params": True, "dropout": True},
             in_axes=nn.broadcast,
             length=self.n,

@@ -25,6 +25,7 @@ from fdlkit.serialize.writing import dumps
 from fdlkit.train.progress import NoProgress
 from fdlkit.train.stop import Stop
 from fdlkit.train.trainer import Trainer
+from fdlkit.view import flat
 
 
 def train(
@@ -94,21 +95,11 @@ def _train(
     is_first: bool,
     stream: TextIO,
 ) -> int:
-    if isinstance(cfg, fdl.Partial):  # before anything is built for nothing
-        raise UserError(
-            f"{target} is a {type(cfg).__name__}, which builds a function, "
-            "not an experiment",
-            "fdlkit train takes a fdl.Config of fdlkit.train.trainer.Trainer",
-        )
-    trainer = build(cfg)
-    if not isinstance(trainer, Trainer):
-        raise UserError(
-            f"{target} builds a {type(trainer).__name__}, not an experiment",
-            "fdlkit train takes a config of fdlkit.train.trainer.Trainer",
-        )
-    record = make_record(dumps(cfg), target=target, argv=argv)
+    trainer = built_trainer(cfg, target)
     path = workdir.as_path(directory)
     graph = snapshot(cfg)
+    as_text = "".join(f"{line}\n" for line in flat.lines(graph))
+    record = make_record(dumps(cfg), as_text, target=target, argv=argv)
     changes = None if fresh else workdir.changes_since(path, graph)
     if changes is not None:
         workdir.refuse_another_run(path, changes)
@@ -148,6 +139,27 @@ def _train(
                 else "stopped before there was anything to save"
             )
         return code or (0 if result.finished else 75)
+
+
+def built_trainer(cfg: Any, target: str) -> Trainer:
+    """What the config of an experiment builds.
+
+    Raises:
+      UserError: It is none, or cannot be built.
+    """
+    if isinstance(cfg, fdl.Partial):  # before anything is built for nothing
+        raise UserError(
+            f"{target} is a {type(cfg).__name__}, which builds a function, "
+            "not an experiment",
+            "fdlkit train takes a fdl.Config of fdlkit.train.trainer.Trainer",
+        )
+    trainer = build(cfg)
+    if not isinstance(trainer, Trainer):
+        raise UserError(
+            f"{target} builds a {type(trainer).__name__}, not an experiment",
+            "fdlkit train takes a config of fdlkit.train.trainer.Trainer",
+        )
+    return trainer
 
 
 def quiet_checkpoint_threads() -> None:

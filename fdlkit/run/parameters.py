@@ -12,6 +12,7 @@ from fdlkit.errors import UserError
 from fdlkit.graph.build import build
 from fdlkit.run.decay import Decay, weight_decay
 from fdlkit.sharding.layout import tree_path
+from fdlkit.train.frozen import frozen_paths
 from fdlkit.train.trainer import Trainer
 
 
@@ -25,6 +26,7 @@ class Variable:
       shape: Its dimensions.
       axes: The logical axis of each; None where it has none.
       decay: What weight decay does to it; None of what is not trained.
+      frozen: Whether the optimizer leaves it as it is.
     """
 
     path: str
@@ -32,6 +34,7 @@ class Variable:
     shape: tuple[int, ...]
     axes: tuple[str | None, ...]
     decay: Decay | None
+    frozen: bool = False
 
     def __str__(self) -> str:
         sizes = (
@@ -39,6 +42,8 @@ class Variable:
             for axis, size in zip(self.axes, self.shape, strict=True)
         )
         text = f"{self.dtype}[{', '.join(sizes)}]"
+        if self.frozen:
+            return f"{text}  frozen"
         return text if self.decay is None else f"{text}  weight_decay: {self.decay}"
 
 
@@ -72,16 +77,26 @@ def variables_of(trainer: Trainer) -> tuple[Variable, ...]:
         tree_path(path): decay
         for path, decay in jax.tree_util.tree_leaves_with_path({"params": decays})
     }
+    still = {f"params/{path}" for path in frozen_paths(setup.state.opt_state)}
     return tuple(
-        _variable(tree_path(path), leaf, by_path)
+        _variable(tree_path(path), leaf, by_path, still)
         for path, leaf in jax.tree_util.tree_leaves_with_path(boxed, is_leaf=_is_box)
     )
 
 
-def _variable(path: str, leaf: Any, decays: dict[str, Decay]) -> Variable:
+def _variable(
+    path: str, leaf: Any, decays: dict[str, Decay], still: set[str]
+) -> Variable:
     array = leaf.value if _is_box(leaf) else leaf
     axes = tuple(leaf.names) if _is_box(leaf) else (None,) * len(array.shape)
-    return Variable(path, str(array.dtype), tuple(array.shape), axes, decays.get(path))
+    return Variable(
+        path,
+        str(array.dtype),
+        tuple(array.shape),
+        axes,
+        decays.get(path),
+        frozen=path in still,
+    )
 
 
 def _is_box(leaf: Any) -> bool:

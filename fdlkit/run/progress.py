@@ -16,6 +16,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from fdlkit.train.evaluators import NOT_NAMES
 from fdlkit.train.progress import LineProgress, format_values
 from fdlkit.train.progress import Progress as TrainProgress
 
@@ -58,7 +59,7 @@ class TerminalProgress:
 
     def update(self, step: int, values: Mapping[str, float]) -> None:
         """Moves the bar; an evaluation's numbers stay, above it."""
-        if any(name.startswith("eval/") for name in values):
+        if any(map(of_evaluation, values)):
             self.say(f"step {step}  {format_values(values)}")
             return
         self._bar.update(
@@ -94,7 +95,13 @@ class TextProgress:
 
 def shown(values: Mapping[str, float]) -> dict[str, float]:
     """The numbers there is room for: all of an evaluation, the main ones of a step."""
-    return {n: v for n, v in values.items() if n in SHOWN or n.startswith("eval/")}
+    return {n: v for n, v in values.items() if n in SHOWN or of_evaluation(n)}
+
+
+def of_evaluation(name: str) -> bool:
+    """Whether a number is an evaluator's: it is logged as `NAME/metric`."""
+    evaluator, slash, _ = name.partition("/")
+    return bool(slash) and evaluator not in NOT_NAMES
 
 
 def progress_for(

@@ -36,12 +36,13 @@ PREFIXES = ("JAX_", "NCCL_")
 
 
 def make_record(
-    config_json: str, *, target: str, argv: Sequence[str]
+    config_json: str, config_text: str, *, target: str, argv: Sequence[str]
 ) -> dict[str, str]:
     """The record's texts by file name.
 
     Args:
       config_json: The whole config, as `fdlkit.dumps` gives it.
+      config_text: The same for people and for writers, `PATH = VALUE` a line.
       target: What the user named.
       argv: The command line, without the program.
     """
@@ -52,6 +53,7 @@ def make_record(
     }
     return {
         "config.json": config_json,
+        "config.txt": config_text,
         "command.json": _json(start),
         "environment.json": _json(environment()),
         "git.json": _json(git_state(Path.cwd())),

@@ -19,11 +19,24 @@ from fdlkit.serialize.reading import read
 
 # What the house writes into a workdir; `--fresh` removes these and nothing else.
 LOCK = ".lock"
-CONTENTS = ("checkpoints", "record", "metrics.jsonl", "tensorboard")
+CONTENTS = (
+    *("checkpoints", "record", "metrics.jsonl", "samples.jsonl", "tensorboard"),
+    *("wandb", "wandb_id.txt", "mlflow_id.txt"),
+    *("best.json", "evaluations"),
+)
 # What may differ between two starts of one run: where it runs, what it reports and
 # when, what `check` is told; all of it leaves the numbers alone.
-MAY_DIFFER = ("mesh", "log_every", "eval_every", "checkpoints", "writers", "allowed")
+MAY_DIFFER = (
+    *("mesh", "log_every", "eval_every", "checkpoints", "writers", "allowed"),
+    *("evaluators", "keep_best", "stop_early"),
+)
 STEPS = "num_train_steps"
+# What may differ besides where a checkpoint is only evaluated: all but what the state
+# that it holds is made by.
+EVALUATION_MAY_DIFFER = (
+    *("eval_data", "metrics", "loss", "inputs"),
+    *(STEPS, "learning_rate", "seed"),
+)
 
 
 def changes_since(workdir: epath.Path, config: Graph) -> list[Difference] | None:
@@ -50,13 +63,22 @@ def changes_since(workdir: epath.Path, config: Graph) -> list[Difference] | None
     return differences(before, config)
 
 
-def refuse_another_run(workdir: epath.Path, changes: Sequence[Difference]) -> None:
+def refuse_another_run(
+    workdir: epath.Path, changes: Sequence[Difference], *, trains: bool = True
+) -> None:
     """Refuses to go on in a workdir with a config that is another experiment's.
+
+    Args:
+      workdir: The workdir.
+      changes: What differs from the config that it was made with.
+      trains: Whether it is gone on with; else a checkpoint of it is evaluated.
 
     Raises:
       UserError: Listing what differs and what to do.
     """
     others = [change for change in changes if not may_change(change)]
+    if not trains:
+        others = [c for c in others if _field(c) not in EVALUATION_MAY_DIFFER]
     if not others:
         return
     shown = [
@@ -68,19 +90,25 @@ def refuse_another_run(workdir: epath.Path, changes: Sequence[Difference]) -> No
     raise UserError(
         f"{workdir} holds a run of another config",
         *shown,
-        "use another --workdir, or --fresh to throw that run away",
+        "use another --workdir, or --fresh to throw that run away"
+        if trains
+        else f"the config that it was trained with is the target {workdir} itself",
     )
 
 
 def may_change(change: Difference) -> bool:
     """Whether a run may be gone on with although this differs."""
-    first = change.path.split(".")[0].split("[")[0]
-    if first in MAY_DIFFER:
+    if _field(change) in MAY_DIFFER:
         return True
     old, new = change.old or "", change.new or ""
     return (
         change.path == STEPS and old.isdigit() and new.isdigit() and int(new) > int(old)
     )
+
+
+def _field(change: Difference) -> str:
+    """The trainer's argument that a change is at or below."""
+    return change.path.split(".")[0].split("[")[0]
 
 
 def notes(changes: Sequence[Difference], config: Graph) -> list[str]:

@@ -64,6 +64,20 @@ class Mesh:
         ici, dcn = self._resolve(num_devices, num_slices)
         return {a: i * d for a, i, d in zip(MESH_AXES, ici, dcn, strict=True)}
 
+    def parts(
+        self, num_devices: int, num_slices: int = 1
+    ) -> tuple[dict[str, int], dict[str, int]]:
+        """The size of every mesh axis inside a slice, and across slices.
+
+        Raises:
+          UserError: The sizes do not multiply to the devices.
+        """
+        ici, dcn = self._resolve(num_devices, num_slices)
+        return (
+            dict(zip(MESH_AXES, ici, strict=True)),
+            dict(zip(MESH_AXES, dcn, strict=True)),
+        )
+
     def abstract(
         self, num_devices: int | None = None, num_slices: int | None = None
     ) -> AbstractMesh:
@@ -99,7 +113,7 @@ class Mesh:
                 ici,
                 dcn,
                 devices=devices,
-                process_is_granule=not hasattr(devices[0], "slice_index"),
+                process_is_granule=not _has_slices(devices[0]),
             )
         elif len(devices) == 1:
             array = np.asarray(devices).reshape(ici)
@@ -138,7 +152,12 @@ def _fixed(axes: MeshAxes) -> int:
 
 
 def _slice_of(device: Any) -> int:
-    return getattr(device, "slice_index", device.process_index)
+    return device.slice_index if _has_slices(device) else device.process_index
+
+
+def _has_slices(device: Any) -> bool:
+    # Other devices have the attribute too, and each says that it is in slice 0.
+    return device.platform == "tpu" and hasattr(device, "slice_index")
 
 
 def _fill(where: str, sizes: tuple[int, ...], total: int, unit: str) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ import inspect
 import os
 import pathlib
 import types
+from collections.abc import Sequence
 from typing import Any
 
 import fiddle as fdl
@@ -20,6 +21,12 @@ from fdlkit.targets import listing, modules, spelling
 # Where a run keeps the config that it was started with, inside its directory.
 RUN_CONFIG = pathlib.PurePath("record", "config.json")
 
+# Where a project keeps its experiments, beside its root.
+EXPERIMENTS = "experiments"
+
+# Of so many files of a folder the names of configs are read for a suggestion.
+_FILES_READ = 50
+
 
 def no_function(file: pathlib.Path, spelt: spelling.Spelling) -> UserError:
     """That a file has no such config, or that none of it was named; lists them all."""
@@ -30,17 +37,27 @@ def no_function(file: pathlib.Path, spelt: spelling.Spelling) -> UserError:
         near = names[0] if len(names) == 1 else None
     else:
         what = f"no config {quote(spelt.function)} in {spelt.where}"
-        near = next(iter(suggest.nearest(spelt.function, names, n=1)), None)
+        beside = _configs_in(file.parent, besides=file)
+        near = next(iter(suggest.nearest(spelt.function, [*names, *beside], n=1)), None)
+        if near is not None and near not in names:
+            return UserError(
+                what,
+                f"  did you mean '{_beside(spelt, beside[near])}:{near}'?",
+                *_listing(offered),
+            )
     lines = []
     if near is not None:
         lines.append(f"  did you mean '{spelt.where}:{near}'?")
-    if not names:
-        lines.append("  the file has no function that returns a config")
-    else:
-        lines.append("  configs:")
-        width = max(map(len, names))
-        lines += [f"    {e.name:<{width}}  {e.summary}".rstrip() for e in offered]
-    return UserError(what, *lines)
+    return UserError(what, *lines, *_listing(offered))
+
+
+def _listing(offered: Sequence[listing.Entry]) -> list[str]:
+    """The configs of a file, a line each."""
+    if not offered:
+        return ["  the file has no function that returns a config"]
+    width = max(len(entry.name) for entry in offered)
+    lines = [f"    {e.name:<{width}}  {e.summary}".rstrip() for e in offered]
+    return ["  configs:", *lines]
 
 
 def no_callable(found: Any, spelt: spelling.Spelling) -> UserError:
@@ -118,10 +135,48 @@ def no_run(path: pathlib.Path, spelt: spelling.Spelling) -> UserError:
     if os.path.lexists(path):
         return spelling.not_a_target(spelt.text)
     near = suggest.nearest(path.name, _targets_in(path.parent), n=1)
-    hint = [f"  did you mean '{path.parent / near[0]}'?"] if near else []
+    meant = path.parent / near[0] if near else _config_named(spelt.where)
+    hint = [] if meant is None else [f"  did you mean '{meant}'?"]
     return UserError(
         f"no file or run directory {cut(str(path))}", *hint, *spelling.FORMS
     )
+
+
+def _config_named(name: str) -> str | None:
+    """The target with a config called about so, among a project's experiments.
+
+    A dotted name is one of another program's, whose last part names the config.
+    """
+    if os.sep in name:
+        return None
+    name = name.rpartition(".")[2]
+    found = _configs_in(pathlib.Path(EXPERIMENTS))
+    near = next(iter(suggest.nearest(name, found, n=1)), None)
+    return None if near is None else f"{found[near]}:{near}"
+
+
+def _configs_in(
+    folder: pathlib.Path, *, besides: pathlib.Path | None = None
+) -> dict[str, pathlib.Path]:
+    """The files of a folder by the names of their configs, `besides` left out."""
+    found: dict[str, pathlib.Path] = {}
+    for path in sorted(folder.glob("*.py"))[:_FILES_READ]:
+        if path == besides:
+            continue
+        try:
+            entries = listing.experiments(path)
+        except UserError:  # not Python, or nothing that may be read
+            continue
+        for entry in entries:
+            found.setdefault(entry.name, path)
+    return found
+
+
+def _beside(spelt: spelling.Spelling, file: pathlib.Path) -> str:
+    """How a file is named that is in the folder of the one that was named."""
+    if spelt.kind == "module":
+        return ".".join([*spelt.where.split(".")[:-1], file.stem])
+    return str(pathlib.Path(spelt.where).with_name(file.name))
 
 
 def _targets_in(folder: pathlib.Path) -> list[str]:

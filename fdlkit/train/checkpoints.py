@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
 from etils import epath
 
-from fdlkit.errors import RunFailedError
+from fdlkit.errors import RunFailedError, UserError
 from fdlkit.sharding.layout import tree_path
+from fdlkit.train.saved_state import OPTIONAL, as_saved, as_there, saved_fields
 from fdlkit.train.state import TrainState
 
 # The parts of a checkpoint, each a folder in it.
 ITEMS = ("state", "data", "record")
+
+# Which checkpoint evaluated best, in the workdir.
+BEST_FILE = "best.json"
 
 # What a checkpoint's metadata calls the types and shapes of its arrays. Orbax's own
 # metadata holds the shapes in which arrays were written, which are those of parts.
@@ -65,6 +70,81 @@ def saved_steps(folder: epath.Path) -> list[int]:
     ]
 
 
+def read_variables(
+    folder: epath.Path, step: int, *, like: Mapping[str, Any], shardings: Any
+) -> Mapping[str, Any]:
+    """Some parts of a saved state, and no others: `params`, `model_state`.
+
+    Nothing in the folder is made, moved or removed: a run may be going on in it.
+
+    Args:
+      folder: Of a run's checkpoints.
+      step: One of the saved steps.
+      like: Abstract arrays of the parts, by their names in `TrainState`.
+      shardings: A sharding for each; the run that saved may have had others.
+
+    Raises:
+      UserError: It is damaged, or of another model.
+    """
+    # As above: what it loads takes seconds.
+    import orbax.checkpoint as ocp
+
+    wanted = jax.tree.map(
+        lambda a, s: jax.ShapeDtypeStruct(a.shape, a.dtype, sharding=s),
+        dict(like),
+        dict(shardings),
+    )
+    path = folder / str(step) / ITEMS[0]
+    try:
+        with ocp.Checkpointer(ocp.PyTreeCheckpointHandler()) as reader:
+            return reader.restore(
+                path if path.is_absolute() else path.absolute(),
+                args=ocp.args.PyTreeRestore(
+                    item=wanted,
+                    restore_args=ocp.checkpoint_utils.construct_restore_args(wanted),
+                    partial_restore=True,
+                ),
+            )
+    except Exception as error:  # of many types, from threads and C++
+        others = sorted(set(saved_steps(folder)) - {step})
+        raise UserError(
+            f"the checkpoint of step {step} in {folder} could not be read",
+            f"{type(error).__name__}: {brief(error)}",
+            "it is damaged, or of another model than the one that is here now",
+            f"other checkpoints: {', '.join(map(str, others)) or 'none'}",
+        ) from error
+
+
+def brief(error: Exception) -> str:
+    """What an exception says, on one line that is not too long."""
+    text = " ".join(str(error).split())
+    # File systems put the reason last, after a long path.
+    return text if len(text) <= 200 else f"{text[:50]} … {text[-140:]}"
+
+
+class Kept:
+    """Which checkpoints Orbax is to preserve: the newest, and the best one.
+
+    Attributes:
+      best: The step of the best one, or None.
+    """
+
+    def __init__(self, newest: int | None):
+        self.best: int | None = None
+        self._newest = newest
+
+    def should_preserve(
+        self, checkpoints: Sequence[Any], *, context: Any
+    ) -> list[bool]:
+        """Of each checkpoint, the oldest first; as Orbax's policies say it."""
+        del context
+        first = 0 if self._newest is None else len(checkpoints) - self._newest
+        return [
+            number >= first or checkpoint.step == self.best
+            for number, checkpoint in enumerate(checkpoints)
+        ]
+
+
 class Checkpoints:
     """The checkpoints in one folder, saved by a thread of Orbax's.
 
@@ -72,14 +152,27 @@ class Checkpoints:
     fails on its thread (a full disk) is told by the next call, or on leaving.
     """
 
-    def __init__(self, folder: epath.Path, policy: CheckpointPolicy):
+    def __init__(
+        self, folder: epath.Path, policy: CheckpointPolicy, *, read_only: bool = False
+    ):
+        """Opens the folder, and makes it unless it is only read.
+
+        Args:
+          folder: Where they are.
+          policy: How many stay.
+          read_only: Whether another run may be writing there: what it has not yet
+            finished is left alone then. Nothing is to be saved.
+        """
         # Not before a run needs it: it takes as long to load as Flax and Optax.
         import orbax.checkpoint as ocp
-        from orbax.checkpoint import checkpoint_managers
 
         self._args = ocp.args
         self._folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
+        self._kept = Kept(policy.keep)
+        # What is to be told of the best one, once it is whole.
+        self._best: Mapping[str, Any] | None = None
+        if not read_only:
+            folder.mkdir(parents=True, exist_ok=True)
         # By default Orbax keeps processes in step with a collective on the devices, on
         # a thread of its own: between two processes it can then fall in another order
         # among the run's own collectives, and both wait for ever. Told which processes
@@ -90,9 +183,9 @@ class Checkpoints:
             folder if folder.is_absolute() else folder.absolute(),
             options=ocp.CheckpointManagerOptions(
                 create=False,
-                preservation_policy=checkpoint_managers.LatestN(policy.keep),
+                preservation_policy=self._kept,
                 enable_async_checkpointing=True,
-                cleanup_tmp_directories=True,
+                cleanup_tmp_directories=not read_only,
                 multiprocessing_options=ocp.options.MultiprocessingOptions(
                     active_processes=processes
                 ),
@@ -107,6 +200,7 @@ class Checkpoints:
         try:
             with self._explained("written"):
                 self._manager.wait_until_finished()
+                self._tell_best()
                 self._manager.close()
         except RunFailedError:
             if exc_type is None:
@@ -142,18 +236,42 @@ class Checkpoints:
                 step,
                 args=self._args.Composite(
                     state=self._args.StandardSave(
-                        state, custom_metadata={ARRAYS: arrays_of(state)}
+                        as_saved(state), custom_metadata={ARRAYS: arrays_of(state)}
                     ),
                     data=self._args.JsonSave(dict(data)),
                     record=self._args.JsonSave(dict(record)),
                 ),
                 force=True,
             )
+            self._tell_best()
+
+    def mark_best(self, step: int, told: Mapping[str, Any]) -> None:
+        """Says which checkpoint is to stay however many are saved after it.
+
+        Args:
+          step: It is saved, or is about to be.
+          told: What `best.json` has of it beside the step, as soon as it is whole.
+        """
+        self._kept.best = step
+        self._best = {"step": step, **told}
+
+    def _tell_best(self) -> None:
+        best = self._best
+        if best is None or best["step"] not in saved_steps(self._folder):
+            return
+        self._best = None
+        if jax.process_index() == 0:
+            beside = self._folder.parent / f".{BEST_FILE}.new"
+            beside.write_text(json.dumps(best) + "\n")
+            beside.replace(self._folder.parent / BEST_FILE)
 
     def restore(
         self, step: int, *, like: TrainState, shardings: TrainState
     ) -> tuple[TrainState, Mapping[str, Any]]:
         """The state at a step, laid out as the run wants it now, and the data's.
+
+        Of what a state need not keep (`OPTIONAL`) it has no more than `like`, and what
+        the checkpoint lacks is None: see `fields`.
 
         Args:
           step: One of the saved steps.
@@ -169,14 +287,21 @@ class Checkpoints:
             shardings,
         )
         with self._explained("read", step):
+            there = as_there(target, self.fields(step), scalar=shardings.step)
             restored = self._manager.restore(
                 step,
                 args=self._args.Composite(
-                    state=self._args.StandardRestore(target),
+                    state=self._args.StandardRestore(as_saved(there)),
                     data=self._args.JsonRestore(),
                 ),
             )
-        return restored["state"], restored["data"]
+        state = TrainState(**restored["state"])
+        unwanted = [name for name in OPTIONAL if getattr(like, name) is None]
+        return dataclasses.replace(state, **dict.fromkeys(unwanted)), restored["data"]
+
+    def fields(self, step: int) -> frozenset[str]:
+        """The fields of the state that was saved at a step."""
+        return saved_fields(self._folder / str(step) / ITEMS[0])
 
     def record(self, step: int) -> Mapping[str, str]:
         """What the run kept of itself at a step, by file name."""
@@ -189,14 +314,10 @@ class Checkpoints:
         try:
             yield
         except Exception as error:  # of many types, from threads and C++
-            text = " ".join(str(error).split())
-            if len(text) > 200:
-                # File systems put the reason last, after a long path.
-                text = f"{text[:50]} … {text[-140:]}"
             what = "a checkpoint" if step is None else f"the checkpoint of step {step}"
             whole = [s for s in saved_steps(self._folder) if s != step]
             lines = [
-                f"{type(error).__name__}: {text}",
+                f"{type(error).__name__}: {brief(error)}",
                 f"the newest whole checkpoint: step {max(whole)}"
                 if whole
                 else "no other checkpoint is whole",

@@ -18,6 +18,7 @@ an evaluation read what is there after the losses, `train_metrics` everything.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -64,6 +65,16 @@ def wanted_interms(*parts: Any, keys: Sequence[str] = ()) -> tuple[Place, ...]:
     # One that is no key path is refused where it is looked up.
     read = [parse_key(key) for key in texts if str(key).startswith("interms")]
     return tuple(dict.fromkeys(key[1:] for key in read if key[0] == "interms"))
+
+
+def wanted_parts(*parts: Any, keys: Sequence[str] = ()) -> tuple[str, ...]:
+    """Which of what a model gives is read: `preds`, `interms`, both or none."""
+    texts = [str(key) for key in (*keys_of(parts, "").values(), *keys)]
+    return tuple(
+        name
+        for name in ("preds", "interms")
+        if any(re.match(rf"{name}\b", text) for text in texts)
+    )
 
 
 def dead_keys(part: Any, where: str, context: Context) -> Iterator[DeadKeyError]:

@@ -6,7 +6,7 @@ import collections
 import contextlib
 import dataclasses
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -21,20 +21,26 @@ from fdlkit.train.checkpoints import (
     Checkpoints,
     last_saved_step,
 )
-from fdlkit.train.evaluation import EvaluationStoppedError, evaluate
+from fdlkit.train.evaluation import Evaluation, EvaluationStoppedError
 from fdlkit.train.feed import Feed
+from fdlkit.train.goals import KeepBest, StopEarly
 from fdlkit.train.metrics import Metric
+from fdlkit.train.occasions import Occasions
 from fdlkit.train.progress import Progress
-from fdlkit.train.setup import Setup
+from fdlkit.train.samples_file import SampleLines
+from fdlkit.train.saved_state import told_of_fields
+from fdlkit.train.setup import Setup, programs_at_once
 from fdlkit.train.state import TrainState
 from fdlkit.train.states import Packed, results
 from fdlkit.train.stop import Stop
 from fdlkit.train.throughput import Clock, StepCost, device_kind_of
+from fdlkit.train.update import remarks
+from fdlkit.train.verdict import Verdict
 from fdlkit.train.votes import Votes
 from fdlkit.train.writers import JsonLines, Writer, WriterThread
 
 # How much work the devices may have before them: enough that the host can hand over
-# many short steps in one go, little enough that a stop is quick.
+# many short steps in one go, little enough that a stop is quick. It begins with two.
 AHEAD_SECONDS = 2.0
 AHEAD_STEPS = (2, 200)
 
@@ -43,18 +49,22 @@ AHEAD_STEPS = (2, 200)
 class Plan:
     """What the loop does and when; the fields are `Trainer`'s.
 
-    `reported` are the names of what a step's report has, in its order, `logged` those
-    that are written; `unit` is what an element of the loss is.
+    `evaluators` say when they are due, and `evaluations` what is done then, both by
+    name; `data_seed` is for data that has none itself. `reported` are the names of
+    what a step's report has, in its order, `logged` those that are written; `unit` is
+    what an element of the loss is.
     """
 
     train_data: Pipeline
-    eval_data: Pipeline | None
-    metrics: Mapping[str, Metric]
+    data_seed: int
+    evaluators: Mapping[str, Occasions]
+    evaluations: Mapping[str, Evaluation]
     train_metrics: Mapping[str, Metric]
     num_train_steps: int
     log_every: int
-    eval_every: int | None
     checkpoints: CheckpointPolicy
+    keep_best: KeepBest | None
+    stop_early: StopEarly | None
     writers: Sequence[Writer]
     unit: str
     reported: Sequence[str]
@@ -76,20 +86,29 @@ class Plan:
             points.append(last)
         return points
 
-    def evaluates_at(self, step: int) -> bool:
-        """Whether the state after this step is evaluated."""
-        if self.eval_data is None or step == 0:
-            return False
-        periodic = self.eval_every is not None and step % self.eval_every == 0
-        return periodic or step == self.num_train_steps
+    def due(self, step: int, *, ends: bool = False) -> list[str]:
+        """Which evaluators are due after this step.
+
+        Args:
+          step: The number of updates.
+          ends: Whether the run ends here, although this is not its last step.
+        """
+        is_last = ends or step == self.num_train_steps
+        return [
+            name
+            for name, one in self.evaluators.items()
+            if one.is_due(step, is_last=is_last)
+        ]
 
     def next_event(self, step: int) -> int:
         """The next step after which there is more to do than to log."""
-        cadences = [self.checkpoints.every]
-        if self.eval_data is not None and self.eval_every is not None:
-            cadences.append(self.eval_every)
-        steps = [(step // every + 1) * every for every in cadences]
-        return min(*steps, self.num_train_steps)
+        every = self.checkpoints.every
+        steps = [(step // every + 1) * every, self.num_train_steps]
+        for one in self.evaluators.values():
+            following = one.next_after(step)
+            if following is not None:
+                steps.append(following)
+        return min(steps)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -98,7 +117,8 @@ class Result:
 
     Attributes:
       step: The number of updates that its last checkpoint has.
-      finished: Whether that is `num_train_steps`, and evaluated.
+      finished: Whether that is `num_train_steps`, or where `stop_early` ends the run,
+        and evaluated.
       saved: Whether there is a checkpoint.
     """
 
@@ -124,10 +144,19 @@ def train_loop(
     """
     last = last_saved_step(workdir / "checkpoints")
     first = last or 0
-    evaluation_pending = plan.evaluates_at(first) and not JsonLines().has(
-        workdir, first, "eval/"
-    )
-    if first >= plan.num_train_steps and not evaluation_pending:
+    verdict = Verdict(plan.keep_best, plan.stop_early, workdir=workdir, step=first)
+    pending = [
+        name
+        for name in plan.due(first, ends=verdict.reason is not None)
+        if not JsonLines().has(workdir, first, f"{name}/")
+    ]
+    if not pending and verdict.reason is not None and first < plan.num_train_steps:
+        progress.say(
+            f"finished already: {workdir} stopped early at step {first}: "
+            f"{verdict.reason}; another stop_early, or none, goes on from there"
+        )
+        return Result(step=first, finished=True)
+    if not pending and first >= plan.num_train_steps:
         progress.say(
             f"finished already: {workdir} is at step {first} of "
             f"{plan.num_train_steps}; a larger num_train_steps goes on from there"
@@ -138,7 +167,7 @@ def train_loop(
 
     keep_record(workdir, record)
     feed = Feed(plan.train_data.batch_size, setup.batch_sharding)
-    batches = plan.train_data.batches(rows=feed.rows)
+    batches = plan.train_data.batches(rows=feed.rows, default_seed=plan.data_seed)
     with (
         contextlib.closing(batches),
         Checkpoints(workdir / "checkpoints", plan.checkpoints) as checkpoints,
@@ -151,7 +180,12 @@ def train_loop(
             )
             batches.set_state(position)
             progress.say(f"resumed from step {last} in {workdir}")
-        writers = [JsonLines(), *plan.writers] if jax.process_index() == 0 else []
+            state = setup.completed(state)
+            told = told_of_fields(checkpoints.fields(last), setup.state)
+            for line in told.values():
+                progress.say(line)
+        own: tuple[Writer, ...] = (JsonLines(), SampleLines())
+        writers = [*own, *plan.writers] if jax.process_index() == 0 else []
         with WriterThread(writers, workdir, first) as writer:
             around = _Surroundings(
                 checkpoints=checkpoints,
@@ -160,24 +194,30 @@ def train_loop(
                 stop=stop,
                 progress=progress,
             )
-            loop = _Loop(plan, setup, around, state=state, batches=batches, first=first)
-            return loop.run(evaluation_pending=evaluation_pending)
+            loop = _Loop(
+                plan,
+                setup,
+                around,
+                state=state,
+                batches=batches,
+                first=first,
+                verdict=verdict,
+            )
+            return loop.run(pending)
 
 
-def check_data(plan: Plan) -> None:
-    """Opens the data, and closes it again.
+def check_data(train_data: Pipeline, *, num_train_steps: int) -> None:
+    """Opens the training data, and closes it again.
 
     Raises:
       UserError: It is missing, or ends before the last step.
     """
-    if plan.eval_data is not None:
-        plan.eval_data.batches().close()
-    plan.train_data.batches().close()
-    there = plan.train_data.num_batches
-    if there is not None and there < plan.num_train_steps:
+    train_data.batches().close()
+    there = train_data.num_batches
+    if there is not None and there < num_train_steps:
         raise UserError(
             f"the training data ends after {there} batches; "
-            f"num_train_steps={plan.num_train_steps} needs as many",
+            f"num_train_steps={num_train_steps} needs as many",
             "train_data.num_epochs=None repeats it for ever",
         )
 
@@ -226,6 +266,7 @@ class _Loop:
         state: TrainState,
         batches: BatchIterator,
         first: int,
+        verdict: Verdict,
     ):
         self.plan = plan
         self.setup = setup
@@ -233,17 +274,16 @@ class _Loop:
         self.state = state
         self.batches = batches
         self.step = first
+        self.verdict = verdict
+        self.noted: set[str] = set()
         # A batch that was read ahead, for a step that a stop may forgo.
         self.batch: Any = None
         self.feed = Feed(plan.train_data.batch_size, setup.batch_sharding)
         self.votes = Votes(setup.mesh)
-        # Virtual CPU devices share one thread pool: with two programs that hold
-        # collectives in flight, each can wait for threads that the other has.
-        virtual = setup.mesh.size > 1 and jax.default_backend() == "cpu"
-        self.in_flight = 1 if virtual else AHEAD_STEPS[0]
+        self.in_flight = programs_at_once(setup.mesh)
         # Several processes read their reports at the same steps, so none may go by
         # its own clock.
-        self.adapts = not virtual and not self.votes.several
+        self.adapts = self.in_flight > 1 and not self.votes.several
         self.paced = (first, time.perf_counter())
         # Of the newest steps, up to `step`; the oldest first.
         self.reports: collections.deque[jax.Array] = collections.deque()
@@ -257,20 +297,23 @@ class _Loop:
                 unit=plan.unit,
             )
         )
-        self.compiled_eval: Any = None
 
-    def run(self, *, evaluation_pending: bool) -> Result:
-        """Steps until the last one, a stop, or a loss that is not finite."""
+    def run(self, pending: Collection[str]) -> Result:
+        """Steps until the last one, a stop, or a loss that is not finite.
+
+        Args:
+          pending: Evaluators that are due at the step that the run begins with.
+        """
         plan = self.plan
+        self.keep_best()
         try:
-            if evaluation_pending:
-                self.evaluate()
-            if self.step < plan.num_train_steps:
+            self.evaluate(pending)
+            if self.goes_on:
                 self.around.progress.say("compiling the training step")
                 train_step = self.setup.lower_train_step(self.votes.spec).compile()
                 self.take_batch()
                 next_event = plan.next_event(self.step)
-            while self.step < plan.num_train_steps and not self.stop_agreed():
+            while self.goes_on and not self.stop_agreed():
                 self.state, report, measured = train_step(
                     self.state, self.batch, self.votes.cast()
                 )
@@ -280,20 +323,21 @@ class _Loop:
                 if measured is not None and plan.is_log_point(self.step):
                     self.measured[self.step] = measured
                 if self.step == next_event:
-                    if plan.evaluates_at(self.step):
-                        self.evaluate()
+                    self.evaluate(plan.due(self.step))
                     if self.step % plan.checkpoints.every == 0:
                         self.save()
                     next_event = plan.next_event(self.step)
-                if self.step < plan.num_train_steps:
+                if self.goes_on:
                     # The devices are at work on this step while the host reads.
                     self.take_batch()
                 self.keep_pace()
-            finished = self.step >= plan.num_train_steps
+            finished = not self.goes_on
         except EvaluationStoppedError:
             self.around.progress.say(f"evaluation of step {self.step} was interrupted")
             finished = False
         self.save()
+        for remark in remarks(self.state):
+            self.around.progress.say(remark)
         return Result(step=self.step, finished=finished)
 
     def take_batch(self) -> None:
@@ -372,29 +416,60 @@ class _Loop:
             "what to try: a lower learning rate, a longer warm-up, gradient clipping",
         )
 
-    def evaluate(self) -> None:
-        """Evaluates the state as it is now and writes the metrics."""
-        plan = self.plan
-        if plan.eval_data is None:
+    @property
+    def goes_on(self) -> bool:
+        """Whether there is a step to be made."""
+        return self.step < self.plan.num_train_steps and self.verdict.reason is None
+
+    def evaluate(self, names: Collection[str]) -> None:
+        """Evaluates the state as it is now and writes what it comes to.
+
+        Where that ends the run, the evaluators that are due at its end follow.
+        """
+        if not names:
             return
         self.settle_all()
         began = time.perf_counter()
-        self.around.progress.say(f"evaluating step {self.step}")
-        if self.compiled_eval is None:
-            self.compiled_eval = self.setup.lower_eval_step().compile()
-        metrics = evaluate(
-            self.compiled_eval,
+        for name in names:
+            self.evaluate_by(name)
+        if self.verdict.reason is not None:
+            for name in self.plan.due(self.step, ends=True):
+                if name not in names:
+                    self.evaluate_by(name)
+            self.around.progress.say(
+                f"stopping early at step {self.step}: {self.verdict.reason}"
+            )
+        self.clock.leave_out(time.perf_counter() - began)
+        self.keep_best()
+
+    def keep_best(self) -> None:
+        """Has the checkpoint that evaluated best stay; saves it, if that is this."""
+        best = self.verdict.best_step
+        if best is not None:
+            self.around.checkpoints.mark_best(best, self.verdict.best)
+        if best == self.step:
+            self.save()
+
+    def evaluate_by(self, name: str) -> None:
+        """One evaluator's part of it."""
+        called = "" if name == "eval" else f" ({name})"
+        self.around.progress.say(f"evaluating step {self.step}{called}")
+        found = self.plan.evaluations[name](
             self.state,
-            plan.eval_data,
-            feed=Feed(plan.eval_data.batch_size, self.setup.batch_sharding),
-            metrics=plan.metrics,
+            step=self.step,
             stop=Stop() if self.votes.several else self.around.stop,
             in_flight=self.in_flight,
         )
-        values = {f"eval/{name}": value for name, value in metrics.items()}
+        if found.note is not None and name not in self.noted:
+            self.noted.add(name)
+            self.around.progress.say(f"{name}: {found.note}")
+        values = {f"{name}/{key}": value for key, value in found.values.items()}
+        if found.texts:
+            self.around.writer.write_texts(self.step, name, found.texts)
+            self.around.progress.say(f"{name}: {found.texts[0].shown()}")
         self.around.writer.write(self.step, values)
         self.around.progress.update(self.step, values)
-        self.clock.leave_out(time.perf_counter() - began)
+        self.verdict.see(self.step, name, values)
 
     def save(self) -> None:
         """Saves the state as it is now, unless that step is saved."""

@@ -31,15 +31,31 @@ class Elements(NamedTuple):
     weights: jax.Array
     factor: jax.Array
 
-    def mean(self) -> jax.Array:
-        """The weighted mean of the values, []; 0, not 0/0, where all is padding."""
+    def mean(self, count: jax.Array | None = None) -> jax.Array:
+        """The weighted mean of the values, []; 0, not 0/0, where all is padding.
+
+        Args:
+          count: The sum of weights that it is taken over, [] float32, where these are
+            but some of the elements: then it is their share of the mean.
+        """
         total = jnp.sum(weighted(self.values, self.weights))
-        return total / jnp.maximum(jnp.sum(self.weights), 1.0)
+        over = jnp.sum(self.weights) if count is None else count
+        return total / jnp.maximum(over, 1.0)
 
 
-def total_loss(losses: Mapping[str, Elements]) -> jax.Array:
-    """What is minimized: the sum of factor times mean over all losses, []."""
-    means = [elements.factor * elements.mean() for elements in losses.values()]
+def total_loss(
+    losses: Mapping[str, Elements], counts: Mapping[str, jax.Array] | None = None
+) -> jax.Array:
+    """What is minimized: the sum of factor times mean over all losses, [].
+
+    Args:
+      losses: Elements by the loss's name.
+      counts: What each mean is taken over; None: the elements that are there.
+    """
+    means = [
+        elements.factor * elements.mean(None if counts is None else counts[name])
+        for name, elements in losses.items()
+    ]
     return jnp.sum(jnp.stack(means)) if len(means) > 1 else means[0]
 
 

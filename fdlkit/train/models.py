@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
 
 import flax.linen as nn
 import jax
@@ -20,6 +20,7 @@ Variables = Mapping[str, Any]
 Place = tuple[str | int, ...]
 
 
+@runtime_checkable
 class Model(Protocol):
     """A model as two pure functions over variables.
 
@@ -41,11 +42,23 @@ class Model(Protocol):
         """
 
 
+@runtime_checkable
+class TakesInputs(Protocol):
+    """A model that can say what its inputs are called, before it is traced."""
+
+    def called(self) -> tuple[str, Callable[..., Any]]:
+        """The name of what is called with the inputs, and the call itself."""
+
+
 @dataclasses.dataclass(frozen=True)
 class LinenModel:
     """A Flax Linen module as a `Model`; inputs are passed by keyword."""
 
     module: nn.Module
+
+    def called(self) -> tuple[str, Callable[..., Any]]:
+        """The module's class and its `__call__`."""
+        return type(self.module).__name__, self.module.__call__
 
     def init(self, rng: jax.Array, inputs: Inputs) -> Variables:
         """Initial variables of the module."""
@@ -103,24 +116,34 @@ def as_model(model: Any) -> Model:
     """The model itself, or an adapter for a Flax Linen module.
 
     Raises:
-      UserError: A module is used inside a repeated template and outside it.
+      UserError: It is neither; or a module is used inside a repeated template and
+        outside it.
     """
-    if not isinstance(model, nn.Module):
-        return model
-    refuse_hidden_sharing(model)
-    return LinenModel(model)
+    if isinstance(model, nn.Module):
+        refuse_hidden_sharing(model)
+        return LinenModel(model)
+    # A pair of functions is a tuple that has both names, and takes other arguments.
+    if not isinstance(model, Model) or isinstance(model, tuple):
+        raise UserError(
+            f"model: this is not a model: {type(model).__name__}",
+            "a Flax Linen module is one as it is",
+            "a Flax NNX module: fdlkit.train.nnx_models.NnxModel of a recipe for it",
+            "a pair of functions, such as hk.transform gives: "
+            "fdlkit.train.function_models.FunctionModel",
+        )
+    return model
 
 
 def refuse_unlike_inputs(model: Model, inputs: Iterable[str]) -> None:
-    """Refuses names of inputs that a Linen module's `__call__` does not take.
+    """Refuses names of inputs that a module's `__call__` does not take.
 
     Raises:
       UserError: Naming the input, or the argument that no input is for.
     """
-    if not isinstance(model, LinenModel):
+    if not isinstance(model, TakesInputs):
         return
-    name = type(model.module).__name__
-    takes = dict(inspect.signature(model.module.__call__).parameters)
+    name, call = model.called()
+    takes = dict(inspect.signature(call).parameters)
     kinds = {parameter.kind for parameter in takes.values()}
     by_name = [
         argument

@@ -50,5 +50,9 @@ class LineProgress:
 
 
 def format_values(values: Mapping[str, float]) -> str:
-    """`loss 2.345  learning_rate 0.001`: four significant digits each."""
-    return "  ".join(f"{name} {value:.4g}" for name, value in values.items())
+    """`loss 2.345  learning_rate 0.001`: four significant digits each.
+
+    What is no number, a histogram, is left out.
+    """
+    numbers = {n: v for n, v in values.items() if isinstance(v, float | int)}
+    return "  ".join(f"{name} {value:.4g}" for name, value in numbers.items())

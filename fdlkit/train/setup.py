@@ -18,15 +18,18 @@ from jax.sharding import NamedSharding, PartitionSpec
 from fdlkit.data.describe import check_same_tokenizer
 from fdlkit.data.pipeline import Pipeline
 from fdlkit.errors import UserError
+from fdlkit.nn.stages import stage_faults
 from fdlkit.sharding.layout import (
     AxisRules,
     check_divides,
     check_rules,
     check_tree,
+    divisors,
     like_parameters,
     mesh_spec,
     named,
     spec_tree,
+    split_of,
 )
 from fdlkit.train.context import (
     dead_keys,
@@ -35,10 +38,12 @@ from fdlkit.train.context import (
     model_inputs,
     step_spec,
     wanted_interms,
+    wanted_parts,
 )
 from fdlkit.train.losses import Context, Loss
 from fdlkit.train.metrics import Metric
-from fdlkit.train.models import Model, refuse_unlike_inputs
+from fdlkit.train.models import LinenModel, Model, refuse_unlike_inputs
+from fdlkit.train.saved_state import OPTIONAL
 from fdlkit.train.state import TrainState
 from fdlkit.train.states import Packed
 from fdlkit.train.step import (
@@ -50,6 +55,7 @@ from fdlkit.train.step import (
     make_train_step,
 )
 from fdlkit.train.throughput import count_flops
+from fdlkit.train.update import UpdateRules, begin_updates, lay_out_updates
 
 ArraySpecs = Mapping[str, jax.ShapeDtypeStruct]
 
@@ -90,6 +96,7 @@ class Setup:
       context: The shapes of a training step's context after the losses; where a key
         asks for an intermediate, all that there are.
       flops: Model FLOPs of one training step, see `count_flops`.
+      updates: How updates are made, beside the optimizer.
     """
 
     mesh: Any
@@ -101,6 +108,7 @@ class Setup:
     eval_step: Callable[..., Packed]
     context: Context
     flops: int
+    updates: UpdateRules
 
     @property
     def state(self) -> TrainState:
@@ -127,6 +135,23 @@ class Setup:
         inputs = jax.tree.map(lambda a: np.zeros(a.shape, a.dtype), self.shapes.inputs)
         with using(self.mesh, self.rules):
             return jax.jit(self.shapes.init, out_shardings=self.shardings)(inputs)
+
+    def completed(self, state: TrainState) -> TrainState:
+        """A state that another run saved, with what only this one keeps begun."""
+        shardings = {
+            name: getattr(self.shardings, name)
+            for name in OPTIONAL
+            if getattr(state, name) is None and getattr(self.state, name) is not None
+        }
+        if not shardings:
+            return state
+
+        def begin(params: Any) -> dict[str, Any]:
+            fields = begin_updates(self.updates, params)
+            return {name: fields[name] for name in shardings}
+
+        begun = jax.jit(begin, out_shardings=shardings)(state.params)
+        return dataclasses.replace(state, **begun)
 
     def lower_train_step(
         self,
@@ -157,20 +182,45 @@ class Setup:
             )
 
     def lower_eval_step(self) -> Any:
-        """The lowered evaluation step."""
+        """The lowered evaluation step of `eval_data`."""
+        assert self.eval_batch is not None
+        return self.lower_evaluation(self.eval_step, self.eval_batch)
+
+    def lower_evaluation(
+        self, step: Callable[..., Packed], batch: ArraySpecs, *, live: bool = False
+    ) -> Any:
+        """A lowered evaluation step.
+
+        Args:
+          step: `(params, model_state, batch, step) -> Packed`.
+          batch: The shapes of a global batch.
+          live: Whether it is for the parameters themselves, also where there are
+            averages of them.
+        """
+        params, layout = (
+            (s.params if live else s.eval_params) for s in (self.state, self.shardings)
+        )
         with using(self.mesh, self.rules):
             return jax.jit(
-                self.eval_step,
+                step,
                 in_shardings=(
-                    self.shardings.params,
+                    layout,
                     self.shardings.model_state,
                     self.batch_sharding,
                     self.replicated,
                 ),
                 out_shardings=self.replicated,
-            ).lower(
-                self.state.params, self.state.model_state, self.eval_batch, step_spec()
-            )
+            ).lower(params, self.state.model_state, batch, step_spec())
+
+
+def programs_at_once(mesh: Any) -> int:
+    """How many programs the devices of a mesh may have before them, to begin with.
+
+    Virtual CPU devices share one thread pool: with two programs that hold collectives
+    in flight, each can wait for threads that the other has.
+    """
+    virtual = mesh.size > 1 and jax.default_backend() == "cpu"
+    return 1 if virtual else 2
 
 
 @contextlib.contextmanager
@@ -199,17 +249,18 @@ def prepare(
     num_train_steps: int,
     log_every: int,
     seed: int,
+    updates: UpdateRules,
     shapes_on: Callable[[Any], Shapes],
 ) -> Setup:
     """Traces the whole run abstractly and lays it out on a mesh.
 
-    Arguments are those of `Trainer`; `shapes_on` is its `shapes`. Nothing is compiled
-    and no device is touched.
+    Arguments are those of `Trainer`; `updates` is its `update_rules`, `shapes_on` its
+    `shapes`. Nothing is compiled and no device is touched.
 
     Raises:
-      UserError: An array that the mesh does not divide, a key path that leads
-        nowhere, a model that cannot be traced on its data, train and evaluation
-        data with different tokenizers.
+      UserError: An array that the mesh does not divide, a pipeline that does not fit
+        mesh and batches, a key path that leads nowhere, a model that cannot be traced
+        on its data, train and evaluation data with different tokenizers.
     """
     refuse_other_parts(losses, metrics, train_metrics)
     check_rules(rules, mesh)
@@ -219,6 +270,11 @@ def prepare(
     check_batch("train_data", train_data, batch_spec, mesh=mesh)
     if eval_data is not None:
         check_batch("eval_data", eval_data, batch_spec, mesh=mesh)
+    check_microbatches(
+        updates.microbatches, train_data.batch_size, batch_spec, mesh=mesh
+    )
+    batches = batches_of(train_data, eval_data, updates.microbatches)
+    check_stages(model, batches, mesh=mesh, rules=rules)
 
     shapes = shapes_on(mesh)
     with using(mesh, rules):
@@ -268,8 +324,10 @@ def prepare(
             log_every=log_every,
             num_train_steps=num_train_steps,
             seed=seed,
+            rules=updates,
             capture=wanted_interms(losses, train_metrics),
             measure=at_log_points(train_metrics),
+            measured_parts=wanted_parts(train_metrics),
         ),
         eval_step=make_eval_step(
             model,
@@ -280,6 +338,7 @@ def prepare(
         ),
         context=context,
         flops=3 * count_flops(jaxpr),
+        updates=updates,
     )
 
 
@@ -366,20 +425,21 @@ def trace_shapes(
     train_data: Pipeline,
     eval_data: Pipeline | None,
     seed: int,
+    updates: UpdateRules,
 ) -> Shapes:
     """Traces the making of the state on no device, under whatever mesh is around.
 
-    Arguments are those of `Trainer`.
+    Arguments are those of `Trainer`; `updates` is its `update_rules`.
 
     Raises:
       UserError: A key path that leads nowhere, or a model that cannot be traced on
         its data.
     """
-    batch = _abstract(train_data)
-    eval_batch = None if eval_data is None else _abstract(eval_data)
-    refuse_unlike_inputs(model, inputs)
-    init = make_init(model, optimizer, seed, tuple(losses))
+    batch = abstract_batch(train_data)
+    eval_batch = None if eval_data is None else abstract_batch(eval_data)
+    init = make_init(model, optimizer, seed, tuple(losses), updates)
     with explained(batch):
+        refuse_unlike_inputs(model, inputs)
         abstract_inputs = model_inputs(inputs, {"batch": batch, "step": step_spec()})
         # The key is made inside: made here it would be an array on a device.
         variables = jax.eval_shape(
@@ -391,7 +451,8 @@ def trace_shapes(
             inputs=abstract_inputs,
             variables=variables,
             state=jax.eval_shape(
-                lambda made: initial_state(made, optimizer, tuple(losses)), variables
+                lambda made: initial_state(made, optimizer, tuple(losses), updates),
+                variables,
             ),
             init=init,
         )
@@ -405,12 +466,14 @@ def state_layout(shapes: Shapes, rules: AxisRules) -> TrainState:
     """
     specs = spec_tree(dict(shapes.variables), rules)
     params = specs.pop("params", {})
+    state = shapes.state
     return TrainState(
         step=PartitionSpec(),
         params=params,
         model_state=specs,
-        opt_state=like_parameters(shapes.state.opt_state, shapes.state.params, params),
+        opt_state=like_parameters(state.opt_state, state.params, params),
         window=PartitionSpec(),
+        **lay_out_updates(state, params),
     )
 
 
@@ -426,7 +489,71 @@ def check_batch(
     check_divides(name, (pipeline.batch_size,), spec, mesh=mesh, axes=("batch",))
 
 
-def _abstract(pipeline: Pipeline) -> ArraySpecs:
+def check_microbatches(
+    count: int, batch_size: int, spec: PartitionSpec, *, mesh: Any
+) -> None:
+    """Refuses microbatches that do not cut a device's rows into equal parts.
+
+    Raises:
+      UserError: Naming numbers that work.
+    """
+    devices = split_of(spec[0] if spec else None, mesh)
+    rows = batch_size // devices
+    if rows % count == 0:
+        return
+    near = [max(n for n in divisors(rows) if n < count)]
+    near += [n for n in divisors(rows) if n > count][:1]
+    whole = max(round(batch_size / (devices * count)), 1) * devices * count
+    raise UserError(
+        f"microbatches={count}: they do not cut the {rows} rows of a device into "
+        "equal parts",
+        f"what would work: {' or '.join(map(str, near))}, or "
+        f"train_data.batch_size={whole}",
+    )
+
+
+def check_stages(
+    model: Model,
+    batches: Mapping[str, int],
+    *,
+    mesh: Any,
+    rules: AxisRules,
+) -> None:
+    """Refuses pipelines that do not fit, and stages of a mesh that no pipeline has.
+
+    Raises:
+      UserError: Naming the stack of layers and what would work.
+    """
+    if not isinstance(model, LinenModel):
+        return
+    for fault in stage_faults(model.module, mesh=mesh, rules=rules, batches=batches):
+        if fault.kind != "idle":
+            raise UserError(
+                f"{fault.path}: {fault.text}", f"what would work: {fault.fix}"
+            )
+
+
+def batches_of(
+    train_data: Pipeline, eval_data: Pipeline | None, microbatches: int
+) -> dict[str, int]:
+    """The rows that a model sees at a time, by what a person calls them.
+
+    Args:
+      train_data: Of the run.
+      eval_data: Of the run, or None.
+      microbatches: In how many parts a step computes its gradient.
+    """
+    rows = train_data.batch_size
+    batches = {"a batch of train_data": rows}
+    if microbatches > 1 and rows % microbatches == 0:
+        batches = {f"one of microbatches={microbatches}": rows // microbatches}
+    if eval_data is not None:
+        batches["a batch of eval_data"] = eval_data.batch_size
+    return batches
+
+
+def abstract_batch(pipeline: Pipeline) -> ArraySpecs:
+    """The shapes of a pipeline's global batches."""
     return {
         name: jax.ShapeDtypeStruct(array.shape, array.dtype)
         for name, array in pipeline.spec().items()

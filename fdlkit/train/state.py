@@ -21,6 +21,9 @@ class TrainState:
       opt_state: The optimizer's.
       window: Sums since the last log point, [len(WINDOW)] float32: a run that is
         stopped between two log points still logs true means.
+      ema: An average of the parameters, of their shapes; None: there is none.
+      loss_scale: What a dynamic loss scale keeps, [2] float32; None: there is none.
+      skipped: How many steps made no update, [len(SKIPPED)] int32; None: none may.
     """
 
     step: Any
@@ -28,3 +31,11 @@ class TrainState:
     model_state: Any
     opt_state: Any
     window: Any
+    ema: Any = None
+    loss_scale: Any = None
+    skipped: Any = None
+
+    @property
+    def eval_params(self) -> Any:
+        """What is evaluated and sampled from: the average, where there is one."""
+        return self.params if self.ema is None else self.ema

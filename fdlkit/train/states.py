@@ -7,11 +7,11 @@ numbers = results(metrics, total)
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import flax.struct
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -44,7 +44,8 @@ def compute_states(
     return states
 
 
-@flax.struct.dataclass
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
 class Packed:
     """All arrays of a tree in one: it goes to the host in a fraction of the time.
 
@@ -52,22 +53,29 @@ class Packed:
       values: `[n]` float32: the leaves one after another. Integers of 32 bits are two
         floats each, so they stay exact.
       structure: The tree's.
-      leaves: The shape and type of each leaf.
+      leaves: The shape and type of each leaf, and whether it has two floats for each
+        of its integers.
     """
 
     values: Any
-    structure: Any = flax.struct.field(pytree_node=False)
-    leaves: tuple[tuple[tuple[int, ...], str], ...] = flax.struct.field(
-        pytree_node=False
+    structure: Any = dataclasses.field(metadata={"static": True})
+    leaves: tuple[tuple[tuple[int, ...], str, bool], ...] = dataclasses.field(
+        metadata={"static": True}
     )
 
     def unpack(self) -> Any:
         """The tree, of NumPy arrays; waits for the devices."""
         flat = np.asarray(self.values)
         found, begin = [], 0
-        for shape, dtype in self.leaves:
-            end = begin + math.prod(shape) * (2 if _is_wide(dtype) else 1)
-            found.append(_from_floats(flat[begin:end], dtype).reshape(shape))
+        for shape, dtype, is_wide in self.leaves:
+            end = begin + math.prod(shape) * (2 if is_wide else 1)
+            leaf = flat[begin:end]
+            if is_wide:
+                high, low = leaf.astype(np.int64).reshape(2, -1)
+                leaf = ((high << _HALF) + low).astype(dtype)
+            elif dtype != "float32":
+                leaf = leaf.astype(jnp.dtype(dtype))
+            found.append(leaf.reshape(shape))
             begin = end
         return jax.tree.unflatten(self.structure, found)
 
@@ -80,7 +88,7 @@ def pack_states(tree: Any) -> Packed:
     return Packed(
         values=jnp.concatenate(parts) if parts else jnp.zeros(0, jnp.float32),
         structure=structure,
-        leaves=tuple((array.shape, array.dtype.name) for array in arrays),
+        leaves=tuple((a.shape, a.dtype.name, _is_wide(a.dtype)) for a in arrays),
     )
 
 
@@ -97,7 +105,7 @@ def pack_states_if(wanted: jax.Array, compute: Callable[[], Any]) -> Packed:
         lambda: pack_states(compute()).values,
         lambda: jnp.zeros(like.values.shape, jnp.float32),
     )
-    return like.replace(values=values)
+    return dataclasses.replace(like, values=values)
 
 
 def merge_states(
@@ -115,23 +123,25 @@ def merge_states(
 
 def results(
     metrics: Mapping[str, Metric], states: Mapping[str, State]
-) -> dict[str, float]:
+) -> dict[str, Any]:
     """What each state comes to; a metric of several numbers gives `NAME/part`."""
-    found: dict[str, float] = {}
+    found: dict[str, Any] = {}
     for name, metric in metrics.items():
         result = metric.result(states[name])
         if isinstance(result, Mapping):
-            found |= {
-                f"{name}/{part}": float(number) for part, number in result.items()
-            }
+            found |= {f"{name}/{part}": _plain(one) for part, one in result.items()}
         else:
-            found[name] = float(result)
+            found[name] = _plain(result)
     return found
 
 
-def _is_wide(dtype: Any) -> bool:
-    known = jnp.dtype(dtype)
-    return known.kind in "iu" and known.itemsize > 2
+def _plain(result: Any) -> Any:
+    """A number as Python's own; a histogram (`Bars`), for writers to draw, as it is."""
+    return result if dataclasses.is_dataclass(result) else float(result)
+
+
+def _is_wide(dtype: np.dtype) -> bool:
+    return dtype.kind in "iu" and dtype.itemsize > 2
 
 
 def _as_floats(array: jax.Array) -> jax.Array:
@@ -140,10 +150,3 @@ def _as_floats(array: jax.Array) -> jax.Array:
         return flat.astype(jnp.float32)
     high, low = flat >> _HALF, flat & ((1 << _HALF) - 1)
     return jnp.concatenate([high.astype(jnp.float32), low.astype(jnp.float32)])
-
-
-def _from_floats(flat: np.ndarray, dtype: str) -> np.ndarray:
-    if not _is_wide(dtype):
-        return flat.astype(jnp.dtype(dtype))
-    high, low = flat.astype(np.int64).reshape(2, -1)
-    return ((high << _HALF) + low).astype(dtype)

@@ -10,12 +10,15 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from fdlkit.train.accumulate import batch_gradient
 from fdlkit.train.context import forward
+from fdlkit.train.frozen import held
 from fdlkit.train.losses import Context, Loss, total_loss
 from fdlkit.train.metrics import Metric
 from fdlkit.train.models import Model, Place
 from fdlkit.train.state import TrainState
 from fdlkit.train.states import Packed, compute_states, pack_states, pack_states_if
+from fdlkit.train.update import UpdateRules, begin_updates, loss_factor, make_update
 
 Batch = Mapping[str, Any]
 Schedule = Callable[[jax.Array], jax.Array]
@@ -27,6 +30,9 @@ Measure = Callable[[Context, jax.Array], Any]
 # arguments costs more than all of this arithmetic.
 WINDOW = ("steps", "loss", "grad_norm", "elements", "first_nonfinite")
 
+# The schedule that follows the optimizer's own count of its updates.
+RATE = "learning_rate"
+
 
 def window_names(losses: Collection[str]) -> tuple[str, ...]:
     """What `TrainState.window` sums up: `WINDOW`, and losses where they are several."""
@@ -37,7 +43,7 @@ def window_names(losses: Collection[str]) -> tuple[str, ...]:
 def report_names(
     losses: Collection[str], schedules: Collection[str]
 ) -> tuple[str, ...]:
-    """What a step reports, in its order."""
+    """What a step reports, in its order, before `update_reports`."""
     return (*window_names(losses), "param_norm", "stop_votes", *schedules)
 
 
@@ -51,7 +57,8 @@ def make_init(
     model: Model,
     optimizer: optax.GradientTransformation,
     seed: int,
-    losses: Collection[str] = (),
+    losses: Collection[str],
+    rules: UpdateRules,
 ) -> Callable[[Any], TrainState]:
     """The function from the model's inputs to the state before step 1.
 
@@ -60,7 +67,7 @@ def make_init(
 
     def init(inputs: Any) -> TrainState:
         variables = model.init(jax.random.key(seed), inputs)
-        return initial_state(variables, optimizer, losses)
+        return initial_state(variables, optimizer, losses, rules)
 
     return init
 
@@ -68,7 +75,8 @@ def make_init(
 def initial_state(
     variables: Mapping[str, Any],
     optimizer: optax.GradientTransformation,
-    losses: Collection[str] = (),
+    losses: Collection[str],
+    rules: UpdateRules,
 ) -> TrainState:
     """The state before step 1, from what a model's `init` makes.
 
@@ -76,6 +84,7 @@ def initial_state(
       variables: Boxed or bare.
       optimizer: Makes its own state.
       losses: The names of the losses.
+      rules: How updates are made, beside the optimizer.
     """
     bare = dict(nn.meta.unbox(variables))
     params = bare.pop("params", {})
@@ -85,6 +94,7 @@ def initial_state(
         model_state=bare,
         opt_state=optimizer.init(params),
         window=jnp.zeros(len(window_names(losses)), jnp.float32),
+        **begin_updates(rules, params),
     )
 
 
@@ -98,8 +108,10 @@ def make_train_step(
     log_every: int,
     num_train_steps: int,
     seed: int,
+    rules: UpdateRules,
     capture: Sequence[Place] = (),
     measure: Measure | None = None,
+    measured_parts: Collection[str] = (),
 ) -> Callable[..., tuple[TrainState, jax.Array, Any]]:
     """The function `(state, batch, votes=None) -> (state, report, measured)`.
 
@@ -120,50 +132,73 @@ def make_train_step(
       log_every: Steps between log points.
       num_train_steps: The last step, which is a log point too.
       seed: Of dropout.
+      rules: How an update is made, beside the optimizer.
       capture: The intermediates that a loss or `measure` reads.
       measure: Makes `measured` of the whole context; None: that is None.
+      measured_parts: What it reads of what the model gives: `preds`, `interms`.
     """
 
     def train_step(
         state: TrainState, batch: Batch, votes: jax.Array | None = None
     ) -> tuple[TrainState, jax.Array, Any]:
         rng = jax.random.fold_in(jax.random.key(seed), state.step)
+        factor = loss_factor(rules, state)
 
-        def objective(params: Any) -> tuple[jax.Array, Any]:
+        def objective(
+            params: Any, model_state: Any, rows: Batch, key: jax.Array, counts: Any
+        ) -> tuple[jax.Array, Any]:
             context, model_state = forward(
                 model,
                 losses,
                 inputs,
-                variables={"params": params, **state.model_state},
-                batch=batch,
+                variables={"params": held(params, state.opt_state), **model_state},
+                batch=rows,
                 step=state.step,
-                rngs={"dropout": rng},
+                rngs={"dropout": key},
                 capture=capture,
             )
-            return total_loss(context["losses"]), (context, model_state)
+            loss = total_loss(context["losses"], counts)
+            scaled = loss if factor is None else loss * factor
+            return scaled, (context, model_state)
 
-        gradient = jax.value_and_grad(objective, has_aux=True)
-        (loss, (context, model_state)), grads = gradient(state.params)
-        updates, opt_state = optimizer.update(grads, state.opt_state, state.params)
-        params = optax.apply_updates(state.params, updates)
+        loss, grads, context, model_state = batch_gradient(
+            objective,
+            state.params,
+            state.model_state,
+            batch,
+            rng,
+            microbatches=rules.microbatches,
+            losses=losses,
+            keep=measured_parts,
+        )
+        loss = loss if factor is None else loss / factor
+        new_window = state.step % log_every == 0
+        done = make_update(
+            optimizer,
+            rules,
+            state,
+            loss=loss,
+            grads=grads,
+            model_state=model_state,
+            new_window=new_window,
+        )
+        params = done.kept["params"]
         step = state.step + 1
 
-        grad_norm = optax.tree.norm(grads)
-        window = jnp.where(state.step % log_every == 0, 0.0, state.window)
+        window = jnp.where(new_window, 0.0, state.window)
         steps = window[0] + 1
-        finite = jnp.isfinite(loss) & jnp.isfinite(grad_norm)
-        newly = ~finite & (window[WINDOW.index("first_nonfinite")] == 0)
+        newly = done.failed & (window[WINDOW.index("first_nonfinite")] == 0)
         # JAX has put them into the order of their names.
         first, *others = found = [context["losses"][name] for name in losses]
         means = [one.mean() for one in found] if others else []
         window += jnp.stack(
             [
                 jnp.float32(1),
-                loss,
-                grad_norm,
+                done.counted(loss),
+                done.counted(done.grad_norm),
                 jnp.sum(first.weights),
                 jnp.where(newly, steps, 0.0),
-                *means,
+                *map(done.counted, means),
             ]
         )
         at_log_point = (step % log_every == 0) | (step == num_train_steps)
@@ -172,32 +207,32 @@ def make_train_step(
             lambda: optax.tree.norm(params).astype(jnp.float32),
             lambda: jnp.float32(0),
         )
+        counted = steps - done.left_out
         report = jnp.concatenate(
             [
                 window[:1],
-                window[1:3] / steps,
+                window[1:3] / counted,
                 window[3:5],
-                window[5:] / steps,
+                window[5:] / counted,
                 jnp.stack(
                     [
                         param_norm,
                         jnp.float32(0) if votes is None else jnp.max(votes),
-                        *(_value(rate, state.step) for rate in schedules.values()),
+                        *(
+                            _value(rate, done.made if name == RATE else state.step)
+                            for name, rate in schedules.items()
+                        ),
+                        *done.reported,
                     ]
                 ),
             ]
         )
         measured = None
         if measure is not None:
-            context |= {"params": state.params, "grads": grads, "updates": updates}
+            context |= {"params": state.params, "step": state.step}
+            context |= {"grads": done.grads, "updates": done.updates}
             measured = measure(context, at_log_point)
-        state = TrainState(
-            step=step,
-            params=params,
-            model_state=model_state,
-            opt_state=opt_state,
-            window=window,
-        )
+        state = TrainState(step=step, window=window, **done.kept)
         return state, report, measured
 
     return train_step
@@ -236,11 +271,13 @@ def make_eval_step(
     inputs: Mapping[str, str],
     metrics: Mapping[str, Metric],
     capture: Sequence[Place] = (),
+    where: str = "metrics",
 ) -> Callable[..., Packed]:
     """The function `(params, model_state, batch, step) -> Packed`.
 
     What is packed are the metrics' states of this batch, by name. `step` is the number
-    of updates that were made, [] int32, for losses whose weight is a schedule.
+    of updates that were made, [] int32, for losses whose weight is a schedule. `where`
+    is the config path of the metrics, for messages.
     """
 
     def eval_step(
@@ -256,6 +293,6 @@ def make_eval_step(
             rngs={},
             capture=capture,
         )
-        return pack_states(compute_states(metrics, context))
+        return pack_states(compute_states(metrics, context, where=where))
 
     return eval_step

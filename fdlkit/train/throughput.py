@@ -10,6 +10,8 @@ from typing import Any
 
 import jax
 
+from fdlkit.nn.pipelining import share_of_use
+
 # Dense bfloat16 FLOP/s of one device, by `device_kind` prefix; from the makers'
 # data sheets (NVIDIA's without sparsity).
 PEAK_FLOPS: Mapping[str, float] = {
@@ -37,7 +39,7 @@ def count_flops(jaxpr: Any) -> int:
 
     A multiply-add is two; a loop's body counts as often as it runs; element-wise
     work is left out, as is the custom in model-FLOPs utilisation (PaLM, appendix
-    B). Of a `cond`, the dearest branch counts.
+    B). Of a `cond`, the dearest branch counts; of a pipeline, not its bubble.
 
     Args:
       jaxpr: A closed or open jaxpr.
@@ -59,7 +61,10 @@ def count_flops(jaxpr: Any) -> int:
         elif name == "cond":
             total += max(count_flops(branch) for branch in eqn.params["branches"])
         else:
-            times = eqn.params.get("length", 1) if name == "scan" else 1
+            times = 1
+            if name == "scan":
+                share = share_of_use(str(eqn.source_info.name_stack))
+                times = round(eqn.params["length"] * share)
             inner = [
                 value
                 for value in eqn.params.values()

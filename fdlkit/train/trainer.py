@@ -5,27 +5,45 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
 import optax
 from etils import epath
 
-from fdlkit.data.pipeline import Pipeline
+from fdlkit.data.pipeline import Pipeline, derived_seed
 from fdlkit.errors import UserError
 from fdlkit.keys import get_key
 from fdlkit.sharding.layout import DEFAULT_RULES, AxisRules
 from fdlkit.sharding.mesh import Mesh, without_devices
 from fdlkit.train.checkpoints import CheckpointPolicy
-from fdlkit.train.context import named_losses, wanted_interms
+from fdlkit.train.context import named_losses, wanted_interms, wanted_parts
+from fdlkit.train.ema import Ema
+from fdlkit.train.evaluation import EvalPrograms, Evaluation
+from fdlkit.train.evaluators import (
+    AnyEvaluator,
+    Fault,
+    Given,
+    faults_of,
+    with_eval_data,
+)
 from fdlkit.train.feed import Feed
+from fdlkit.train.goals import KeepBest, StopEarly
 from fdlkit.train.loop import Plan, Result, check_data, train_loop
+from fdlkit.train.loss_scale import DynamicLossScale, LossScale
 from fdlkit.train.losses import Context, CrossEntropy, Loss
 from fdlkit.train.metrics import MeanLoss, Metric
 from fdlkit.train.models import as_model
+from fdlkit.train.nonfinite import SkipNonfinite
 from fdlkit.train.progress import NoProgress, Progress
 from fdlkit.train.setup import Setup, Shapes, prepare, trace_shapes, using
+from fdlkit.train.standalone import (
+    Chosen,
+    EvaluatedCheckpoint,
+    chosen_step,
+    evaluate_checkpoint,
+)
 from fdlkit.train.state import TrainState
 from fdlkit.train.states import compute_states, pack_states, results
 from fdlkit.train.step import (
@@ -36,6 +54,7 @@ from fdlkit.train.step import (
     report_names,
 )
 from fdlkit.train.stop import Stop
+from fdlkit.train.update import UpdateRules, update_reports
 from fdlkit.train.writers import Writer
 
 
@@ -71,7 +90,7 @@ class Trainer:
         summed; then each is logged as `losses/NAME` too. The first one's weights are
         the elements that rates count.
       inputs: The model's arguments by name, and where in the batch they are.
-      eval_data: Held-out batches; None: no evaluation.
+      eval_data: Held-out batches; None: only evaluators that have their own.
       metrics: What an evaluation reports, by name.
       train_metrics: What a log point reports of its own batch, by name: logged as
         `train/NAME`. Between log points they cost nothing.
@@ -80,13 +99,26 @@ class Trainer:
         `learning_rate=ref("optimizer.learning_rate")`.
       schedules: Other values that follow the step, such as the weight of a loss, to be
         logged as `schedules/NAME`: nodes that are shared with who uses them.
+      microbatches: In how many parts, one after another, a step computes the gradient
+        of its batch (gradient accumulation); it divides the rows of each device.
+      ema: An average of the parameters, which evaluations use in their place; None:
+        they use the parameters.
+      loss_scale: What the loss is multiplied by while it is differentiated, for models
+        that compute in float16; None: nothing.
+      skip_nonfinite: Have a step whose loss or gradient is not finite make no update;
+        None: the first one ends the run.
       mesh: The device mesh.
       rules: What mesh axes a logical axis is cut over.
       log_every: Steps between log points; what is logged is a mean over them.
-      eval_every: Steps between evaluations; None: only after the last step.
+      eval_every: Steps between evaluations on `eval_data`, logged as `eval/metric`;
+        None: only after the last step.
+      evaluators: Others, by the name that their numbers are logged under.
+      keep_best: Which checkpoint stays besides the newest; None: none.
+      stop_early: When the run ends before its last step; None: never.
       checkpoints: When they are saved, and how many stay.
       writers: Where numbers go beside `metrics.jsonl`.
-      seed: Of the initial values and of dropout; data has its own.
+      seed: Of the initial values and of dropout, and of the order of data that has no
+        seed of its own.
       allowed: Findings of `fdlkit check` that are meant, as `CODE path`, each with the
         reason; the trainer itself does not look at it.
     """
@@ -102,10 +134,17 @@ class Trainer:
     train_metrics: Mapping[str, Metric] = dataclasses.field(default_factory=dict)
     learning_rate: Schedule | float | None = None
     schedules: Mapping[str, Schedule | float] = dataclasses.field(default_factory=dict)
+    microbatches: int = 1
+    ema: Ema | None = None
+    loss_scale: LossScale | DynamicLossScale | None = None
+    skip_nonfinite: SkipNonfinite | None = None
     mesh: Mesh = Mesh()
     rules: AxisRules = DEFAULT_RULES
     log_every: int = 100
     eval_every: int | None = None
+    evaluators: Mapping[str, AnyEvaluator] = dataclasses.field(default_factory=dict)
+    keep_best: KeepBest | None = None
+    stop_early: StopEarly | None = None
     checkpoints: CheckpointPolicy = CheckpointPolicy()
     writers: Sequence[Writer] = ()
     seed: int = 0
@@ -121,6 +160,10 @@ class Trainer:
         for name, value in counts.items():
             if value < 1:
                 raise ValueError(f"{name}={value}: it counts steps, so at least 1")
+        if self.microbatches < 1:
+            raise ValueError(
+                f"microbatches={self.microbatches}: a batch is one of them at least"
+            )
 
     @property
     def losses(self) -> Mapping[str, Loss]:
@@ -133,6 +176,28 @@ class Trainer:
         rate = self.learning_rate
         own = {} if rate is None else {"learning_rate": rate}
         return own | {f"schedules/{name}": s for name, s in self.schedules.items()}
+
+    @property
+    def update_rules(self) -> UpdateRules:
+        """How an update is made, beside the optimizer."""
+        return UpdateRules(
+            microbatches=self.microbatches,
+            ema=self.ema,
+            loss_scale=self.loss_scale,
+            skip_nonfinite=self.skip_nonfinite,
+        )
+
+    @property
+    def reported(self) -> tuple[str, ...]:
+        """What a step reports, in its order."""
+        names = report_names(self.losses, self.all_schedules)
+        return (*names, *update_reports(self.update_rules))
+
+    @property
+    def logged(self) -> tuple[str, ...]:
+        """The entries of a report that are shown to people, in their order."""
+        names = logged(self.losses, self.all_schedules)
+        return (*names, *update_reports(self.update_rules))
 
     @functools.cached_property
     def setup(self) -> Setup:
@@ -160,6 +225,7 @@ class Trainer:
             num_train_steps=self.num_train_steps,
             log_every=self.log_every,
             seed=self.seed,
+            updates=self.update_rules,
             shapes_on=self.shapes,
         )
 
@@ -185,6 +251,7 @@ class Trainer:
                     train_data=self.train_data,
                     eval_data=self.eval_data,
                     seed=self.seed,
+                    updates=self.update_rules,
                 )
         return self._traced[key]
 
@@ -222,8 +289,9 @@ class Trainer:
 
         Returns:
           The next state, and this step's `loss`, each of several `losses/NAME`,
-          `grad_norm`, `learning_rate` (where the trainer is told the schedule) and
-          `param_norm`, [] float32, and what was asked for.
+          `grad_norm`, `learning_rate` (where the trainer is told the schedule),
+          `param_norm`, `loss_scale` and `skipped` (where there are such), [] float32,
+          and what was asked for.
 
         Raises:
           UserError: The batch has other entries or shapes than `train_data` gives, or a
@@ -246,10 +314,8 @@ class Trainer:
         }
         with using(setup.mesh, setup.rules):
             state, report, measured = self._stepper(frozenset(asked))(state, placed)
-        named = dict(
-            zip(report_names(self.losses, self.all_schedules), report, strict=True)
-        )
-        given = {name: named[name] for name in logged(self.losses, self.all_schedules)}
+        named = dict(zip(self.reported, report, strict=True))
+        given = {name: named[name] for name in self.logged}
         if return_losses:
             given["losses"] = measured["losses"]
         if return_metrics:
@@ -274,6 +340,7 @@ class Trainer:
     def _jitted_step(self, asked: frozenset[str]) -> Any:
         setup = self.setup
         keys = sorted(part[5:] for part in asked if part.startswith("keys/"))
+        metrics = self.train_metrics if "metrics" in asked else {}
 
         def measure(context: Context, at_log_point: jax.Array) -> dict[str, Any]:
             del at_log_point  # each step is one here
@@ -300,10 +367,10 @@ class Trainer:
             log_every=1,
             num_train_steps=self.num_train_steps,
             seed=self.seed,
-            capture=wanted_interms(
-                self.losses, self.train_metrics if "metrics" in asked else {}, keys=keys
-            ),
+            rules=self.update_rules,
+            capture=wanted_interms(self.losses, metrics, keys=keys),
             measure=measure if asked else None,
+            measured_parts=wanted_parts(metrics, keys=keys),
         )
         return jax.jit(
             step,
@@ -312,33 +379,125 @@ class Trainer:
             out_shardings=(setup.shardings, setup.replicated, None),
         )
 
+    @functools.cached_property
+    def all_evaluators(self) -> dict[str, AnyEvaluator]:
+        """The evaluators by name, with the one that `eval_data` stands for."""
+        return with_eval_data(
+            self.evaluators, data=self.eval_data, every=self.eval_every
+        )
+
+    @property
+    def given(self) -> Given:
+        """What evaluators have of this where they say nothing themselves."""
+        return Given(
+            model=self.model,
+            loss=self.loss,
+            metrics=self.metrics,
+            inputs=self.inputs,
+            data=self.eval_data,
+            train_data=self.train_data,
+            seed=self.seed,
+            has_ema=self.ema is not None,
+        )
+
+    def faults(self) -> Iterator[Fault]:
+        """What is wrong with the evaluators, before anything is traced."""
+        goals = {"keep_best": self.keep_best, "stop_early": self.stop_early}
+        return faults_of(
+            self.evaluators,
+            self.given,
+            eval_every=self.eval_every,
+            goals={name: goal for name, goal in goals.items() if goal is not None},
+        )
+
+    @functools.cached_property
+    def evaluations(self) -> dict[str, Evaluation]:
+        """What is done when an evaluator is due, by its name."""
+        given, programs = self.given, EvalPrograms(self.setup)
+        return {
+            name: evaluator.start(name, programs, given)
+            for name, evaluator in self.all_evaluators.items()
+        }
+
     @property
     def _plan(self) -> Plan:
         return Plan(
             train_data=self.train_data,
-            eval_data=self.eval_data,
-            metrics=self.metrics,
+            data_seed=derived_seed(self.seed, "train_data"),
+            evaluators=self.all_evaluators,
+            evaluations=self.evaluations,
             train_metrics=self.train_metrics,
             num_train_steps=self.num_train_steps,
             log_every=self.log_every,
-            eval_every=self.eval_every,
             checkpoints=self.checkpoints,
+            keep_best=self.keep_best,
+            stop_early=self.stop_early,
             writers=self.writers,
             unit=next(iter(self.losses.values())).unit,
-            reported=report_names(self.losses, self.all_schedules),
-            logged=logged(self.losses, self.all_schedules),
+            reported=self.reported,
+            logged=self.logged,
         )
 
     def check(self) -> None:
         """Refuses what can be refused before anything compiles or is written.
 
         Raises:
-          UserError: See `prepare`; or data that is missing or ends too early.
+          UserError: See `prepare`; or data that is missing or ends too early; or a
+            writer that needs what is not installed.
         """
+        for writer in self.writers:
+            writer.check()
         _ = self.setup
-        if not self.metrics and self.eval_data is not None:
-            raise UserError("eval_data is given, but metrics is empty")
-        check_data(self._plan)
+        self.check_evaluations()
+        check_data(self.train_data, num_train_steps=self.num_train_steps)
+
+    def check_evaluations(self) -> None:
+        """Refuses what can be refused of the evaluators alone.
+
+        Raises:
+          UserError: See `faults`; or data that is missing, or does not fit.
+        """
+        for fault in self.faults():
+            raise fault.error()
+        for evaluation in self.evaluations.values():
+            evaluation.check()
+
+    def evaluate(
+        self,
+        workdir: str | epath.Path,
+        which: Chosen = "last",
+        *,
+        stop: Stop | None = None,
+        progress: Progress | None = None,
+    ) -> EvaluatedCheckpoint:
+        """Evaluates a checkpoint of a run with all evaluators, and changes nothing.
+
+        Args:
+          workdir: The run's folder; the run may be going on.
+          which: The step of the checkpoint, or `last`, or `best`.
+          stop: Looked at before every batch.
+          progress: Is told how it goes.
+
+        Raises:
+          UserError: There is no such checkpoint, or nothing to evaluate on.
+          RunFailedError: The checkpoint is damaged, or of another model.
+          EvaluationStoppedError: `stop` was requested.
+        """
+        path = epath.Path(workdir)
+        step = chosen_step(path, which)
+        if not self.all_evaluators:
+            raise UserError(
+                "there is nothing to evaluate on: no eval_data, and no evaluators"
+            )
+        self.check_evaluations()
+        return evaluate_checkpoint(
+            self.evaluations,
+            self.setup,
+            workdir=path,
+            step=step,
+            stop=stop or Stop(),
+            progress=progress or NoProgress(),
+        )
 
     def train(
         self,

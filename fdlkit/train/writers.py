@@ -8,13 +8,14 @@ import math
 import queue
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from etils import epath
 
-from fdlkit.errors import RunFailedError
+from fdlkit.errors import RunFailedError, UserError
+from fdlkit.train.histograms import Bars
 
-Values = Mapping[str, float]
+Values = Mapping[str, float | Bars]
 
 
 class Sink(Protocol):
@@ -30,8 +31,44 @@ class Sink(Protocol):
         """Ends; nothing is written after this."""
 
 
+@dataclasses.dataclass(frozen=True)
+class SampleText:
+    """A text that a model wrote.
+
+    Attributes:
+      prompt: What it goes on from.
+      text: What follows the prompt.
+      finish: Why there is no more: `end`, the model ended it, or `length`.
+    """
+
+    prompt: str
+    text: str
+    finish: str
+
+    def shown(self) -> str:
+        """The text on a line, its end left out where it is long."""
+        whole = repr(self.prompt + self.text)
+        return whole if len(whole) <= 100 else f"{whole[:99]}…"
+
+
+@runtime_checkable
+class TextSink(Protocol):
+    """What a sink has besides if it also keeps texts."""
+
+    def write_texts(self, step: int, name: str, texts: Sequence[SampleText]) -> None:
+        """Keeps what the model wrote for the evaluator of a name, after a step."""
+
+
 class Writer(Protocol):
-    """A kind of place; what a config holds."""
+    """A kind of place; what a config holds. Whoever inherits it needs only `open`."""
+
+    def check(self) -> None:
+        """Refuses what can be refused before a run, touching nothing.
+
+        Raises:
+          UserError: What is missing on this machine, and how to get it.
+        """
+        return
 
     def open(self, workdir: epath.Path, step: int) -> Sink:
         """Begins to write in a workdir, after cutting back what is there.
@@ -42,10 +79,11 @@ class Writer(Protocol):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class JsonLines:
+class JsonLines(Writer):
     """One JSON object a line, with `step` and plain names such as `loss`.
 
-    A number that is not finite is written as a string, since JSON has none.
+    A number that is not finite is written as a string, since JSON has none; a
+    histogram as an object of what sums it up (`Bars.summary`).
 
     Attributes:
       name: The file's name in the workdir.
@@ -56,13 +94,7 @@ class JsonLines:
     def open(self, workdir: epath.Path, step: int) -> Sink:
         """Cuts the file back to `step`, in one move, and appends to it."""
         path = workdir / self.name
-        if path.exists():
-            lines = _lines(path)
-            kept = [line for line in lines if _is_kept(line, step)]
-            if kept != lines:
-                beside = workdir / f".{self.name}.cut"
-                beside.write_text("".join(kept))
-                beside.replace(path)
+        cut_back(path, step)
         return _JsonLinesSink(path)
 
     def has(self, workdir: epath.Path, step: int, prefix: str) -> bool:
@@ -74,6 +106,28 @@ class JsonLines:
             entry["step"] == step and any(name.startswith(prefix) for name in entry)
             for entry in values
         )
+
+    def history(
+        self, workdir: epath.Path, step: int, name: str
+    ) -> list[tuple[int, float]]:
+        """What was written under a name up to a step: each step, and its number."""
+        path = workdir / self.name
+        # Not one JSON object more is read than can have it: a run may be long.
+        lines = [line for line in _lines(path) if name in line] if path.exists() else []
+        values = [json.loads(line) for line in lines if _is_kept(line, step)]
+        return [(v["step"], float(v[name])) for v in values if name in v]
+
+
+def cut_back(path: epath.Path, step: int) -> None:
+    """Leaves out of a file of JSON lines, if there is one, those of later steps."""
+    if not path.exists():
+        return
+    lines = _lines(path)
+    kept = [line for line in lines if _is_kept(line, step)]
+    if kept != lines:
+        beside = path.parent / f".{path.name}.cut"
+        beside.write_text("".join(kept))
+        beside.replace(path)
 
 
 def _lines(path: epath.Path) -> list[str]:
@@ -94,7 +148,7 @@ class _JsonLinesSink:
         self._file = path.open("a")
 
     def write(self, step: int, values: Values) -> None:
-        line = {"step": step} | {k: _json_number(v) for k, v in values.items()}
+        line = {"step": step} | {k: _json_value(v) for k, v in values.items()}
         self._file.write(json.dumps(line, allow_nan=False) + "\n")
         self._file.flush()
 
@@ -105,13 +159,19 @@ class _JsonLinesSink:
         self._file.close()
 
 
-def _json_number(value: float) -> float | str:
+def _json_value(value: float | Bars) -> Any:
+    if isinstance(value, Bars):
+        return {name: _json_value(number) for name, number in value.summary().items()}
     return value if math.isfinite(value) else str(value)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class TensorBoard:
-    """TensorBoard events, each number a scalar.
+class TensorBoard(Writer):
+    """TensorBoard events: numbers, histograms, and the config as texts.
+
+    Each number is a scalar, each `Bars` (see `fdlkit.train.histograms`) a histogram.
+    At the beginning of a run each line of its record's `config.txt` becomes a text
+    `config/PATH`.
 
     Attributes:
       name: The folder's name in the workdir.
@@ -124,15 +184,17 @@ class TensorBoard:
         # Not before a run needs it: a config that is only looked at does not.
         from tensorboardX import SummaryWriter
 
-        return _TensorBoardSink(
-            SummaryWriter(
-                str(workdir / self.name),
-                purge_step=step + 1,
-                # A file is named by the second it was opened in: two starts in one
-                # second would write over each other.
-                filename_suffix=f".from-{step}",
-            )
+        events = SummaryWriter(
+            str(workdir / self.name),
+            purge_step=step + 1,
+            # A file is named by the second it was opened in: two starts in one
+            # second would write over each other.
+            filename_suffix=f".from-{step}",
         )
+        if step == 0:
+            for path, text in config_leaves(workdir).items():
+                events.add_text(f"config/{path}", text, 0)
+        return _TensorBoardSink(events)
 
 
 class _TensorBoardSink:
@@ -141,14 +203,45 @@ class _TensorBoardSink:
 
     def write(self, step: int, values: Values) -> None:
         for name, value in values.items():
-            if math.isfinite(value):  # the writer warns of every other one
+            if isinstance(value, Bars):
+                self._events.add_histogram_raw(
+                    name,
+                    min=value.least,
+                    max=value.most,
+                    num=value.count,
+                    sum=value.total,
+                    sum_squares=value.squares,
+                    bucket_limits=value.limits,
+                    bucket_counts=value.counts,
+                    global_step=step,
+                )
+            elif math.isfinite(value):  # the writer warns of every other one
                 self._events.add_scalar(name, value, step)
+
+    def write_texts(self, step: int, name: str, texts: Sequence[SampleText]) -> None:
+        for number, sample in enumerate(texts):
+            # Indented, it is shown as it is, and not as Markdown.
+            lines = (sample.prompt + sample.text).splitlines()
+            shown = "".join(f"    {line}\n" for line in lines)
+            self._events.add_text(f"{name}/{number}", shown, step)
 
     def flush(self) -> None:
         self._events.flush()
 
     def close(self) -> None:
         self._events.close()
+
+
+def config_leaves(workdir: epath.Path) -> dict[str, str]:
+    """The lines `PATH = VALUE` of a run's `record/config.txt`; none where it has none.
+
+    A trainer that is used without the command keeps only the record it is given.
+    """
+    path = workdir / "record" / "config.txt"
+    if not path.exists():
+        return {}
+    pairs = (line.partition(" = ") for line in path.read_text().splitlines())
+    return {name: value for name, _, value in pairs}
 
 
 class WriterThread:
@@ -161,7 +254,9 @@ class WriterThread:
     def __init__(self, writers: Sequence[Writer], workdir: epath.Path, step: int):
         try:
             self._sinks = [writer.open(workdir, step) for writer in writers]
-        except OSError as error:
+        except UserError:
+            raise
+        except Exception as error:  # a service's client raises what it likes
             raise RunFailedError(
                 f"what is logged cannot be written in {workdir}",
                 f"{type(error).__name__}: {error}",
@@ -182,7 +277,7 @@ class WriterThread:
         for sink in self._sinks:
             try:
                 sink.close()
-            except OSError as error:
+            except Exception as error:  # noqa: BLE001 - raised below
                 self._error = self._error or error
         if exc_type is None:
             self._raise()
@@ -190,6 +285,10 @@ class WriterThread:
     def write(self, step: int, values: Values) -> None:
         """Hands numbers over; returns at once."""
         self._queue.put((step, values))
+
+    def write_texts(self, step: int, name: str, texts: Sequence[SampleText]) -> None:
+        """Hands texts over, to the sinks that keep some; returns at once."""
+        self._queue.put((step, name, texts))
 
     def flush(self) -> None:
         """Returns when all that was handed over is kept."""
@@ -212,9 +311,13 @@ class WriterThread:
                 if isinstance(item, threading.Event):
                     for sink in self._sinks:
                         sink.flush()
-                else:
+                elif len(item) == 2:
                     for sink in self._sinks:
                         sink.write(*item)
+                else:
+                    for sink in self._sinks:
+                        if isinstance(sink, TextSink):
+                            sink.write_texts(*item)
             except BaseException as error:  # noqa: BLE001 - raised in the loop's thread
                 self._error = self._error or error
             if isinstance(item, threading.Event):

@@ -66,6 +66,10 @@ def test_there_are_many_cases():
 
 # Where no case of this folder leads, and what tests it instead.
 ELSEWHERE = {
+    "CO001": "tests/check/test_compile.py: it needs libtpu, or its words",
+    "CO002": "tests/check/test_compile.py: it needs libtpu, or its words",
+    "CO003": "tests/check/test_compile.py: it needs libtpu, or its words",
+    "CO004": "tests/check/test_compile.py: it needs libtpu, or its words",
     "EN006": "tests/check/test_environment.py: no disk here is small enough",
     "EN007": "tests/check/test_environment.py: where there is no libtpu",
 }

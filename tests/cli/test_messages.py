@@ -31,6 +31,7 @@ SEEN_ELSEWHERE = {
     "cli.main:_refuse_a_lost_place": "tests/cli/test_streams.py, where it is gone",
     "cli.codegen:only_experiment": "tests/cli/test_codegen.py, where there is none",
     "cli.drawing:program": "tests/cli/test_show.py, on a terminal",
+    "cli.sample:_read_stdin": "tests/sample, of bytes that are no text",
     "graph.faults:Faults.at_root": "tests/graph/test_scale.py, of a root that refers",
     "overrides.explain:explain": "tests/overrides/test_explain.py; the verb takes `**`",
     "view.picture:find_program": "tests/cli/test_show.py, where nothing draws",

@@ -10,14 +10,15 @@ import symtable
 # Only packages from outside: what is of the house is carried into one file with the
 # code that imports it, and there is no module to import any more.
 _LOADS_SLOWLY = "a config that is only shown must not wait for it"
+_IS_EXTRA = "an extra, which most who install the package do not have"
 LATE_IMPORTS: dict[tuple[str, str], str] = {
     ("fdlkit.data.batches", "grain"): _LOADS_SLOWLY,
+    ("fdlkit.data.byte_pairs", "tokenizers"): _IS_EXTRA,
+    ("fdlkit.data.digits", "sklearn.datasets.load_digits"): _IS_EXTRA,
     ("fdlkit.data.order", "grain.experimental.index_shuffle"): _LOADS_SLOWLY,
     ("fdlkit.train.checkpoints", "orbax.checkpoint"): _LOADS_SLOWLY,
-    (
-        "fdlkit.train.checkpoints",
-        "orbax.checkpoint.checkpoint_managers",
-    ): _LOADS_SLOWLY,
+    ("fdlkit.train.service_writers", "mlflow.tracking.MlflowClient"): _IS_EXTRA,
+    ("fdlkit.train.service_writers", "wandb"): _IS_EXTRA,
     ("fdlkit.train.writers", "tensorboardX.SummaryWriter"): _LOADS_SLOWLY,
 }
 

@@ -15,11 +15,7 @@ from packaging.utils import canonicalize_name
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LOCKS = sorted((ROOT / "requirements").glob("lock-*.txt"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-DEPENDENCIES = [
-    *map(Requirement, PROJECT["dependencies"]),
-    *map(Requirement, PROJECT["optional-dependencies"]["dev"]),
-    *map(Requirement, PROJECT["optional-dependencies"]["viz"]),
-]
+EXTRAS = PROJECT["optional-dependencies"]
 
 
 def load_tool(name):
@@ -31,6 +27,11 @@ def load_tool(name):
     return module
 
 
+def dependencies(*extras):
+    listed = [PROJECT["dependencies"], *(EXTRAS[name] for name in extras)]
+    return [Requirement(line) for lines in listed for line in lines]
+
+
 def pins(text):
     """The version of each package in a lock."""
     found = re.findall(r"^([a-z0-9-]+)(?:\[[a-z,]+\])?==([\w.]+)", text, re.MULTILINE)
@@ -40,13 +41,15 @@ def pins(text):
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.stem)
 def test_a_lock_pins_every_dependency_within_its_bounds(lock):
     pinned = pins(lock.read_text())
-    for wanted in DEPENDENCIES:
+    locked = load_tool("lock").locked_extras((ROOT / "pyproject.toml").read_text())
+    assert {"dev", "viz", "digits", "tokenizers"} <= set(locked)
+    for wanted in dependencies(*locked):
         version = pinned[canonicalize_name(wanted.name)]
         assert wanted.specifier.contains(version), (wanted, version)
 
 
 def test_every_dependency_has_a_lower_and_an_upper_bound():
-    for wanted in DEPENDENCIES:
+    for wanted in dependencies(*EXTRAS):
         operators = {specifier.operator for specifier in wanted.specifier}
         assert operators == {">=", "<"}, wanted
 

@@ -12,6 +12,7 @@ import pytest
 
 from fdlkit.errors import UserError
 from fdlkit.run.parameters import variables, variables_of
+from fdlkit.train.optimizers import by_path, frozen
 from tests.train import toys
 
 lm = importlib.import_module("experiments.lm")
@@ -55,6 +56,17 @@ def test_a_mask_by_path_is_seen():
         path for path in found if "norm" in path
     }
     assert set(found.values()) == {"none", "0.1 * learning_rate"}
+
+
+def test_what_is_frozen_is_told_as_such():
+    cfg = lm.tiny()
+    groups = {"**": cfg.optimizer[1], "embed/**": fdl.Config(frozen)}
+    cfg.optimizer[1] = fdl.Config(by_path, groups=groups)
+    cfg.learning_rate = None
+    found = told(cfg)
+    assert found["params/embed/embedding"] == "float32[vocab=256, embed=32]  frozen"
+    others = [text for path, text in found.items() if path != "params/embed/embedding"]
+    assert not [text for text in others if "weight_decay: " not in text]
 
 
 def test_what_the_experiment_calls_its_rate_is_what_decay_is_told_by():

@@ -41,9 +41,12 @@ def test_the_workdir_holds_record_numbers_events_and_checkpoints(run):
     assert sorted(p.name for p in (workdir / "record").iterdir()) == [
         "command.json",
         "config.json",
+        "config.txt",
         "environment.json",
         "git.json",
     ]
+    leaves = (workdir / "record" / "config.txt").read_text().splitlines()
+    assert "model.hidden = 32" in leaves
     names = {
         name
         for line in (workdir / "metrics.jsonl").read_text().splitlines()

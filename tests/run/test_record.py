@@ -14,7 +14,9 @@ from tests.train.toys import make_trainer
 
 def test_the_record_holds_config_command_environment_and_git_state():
     cfg = fdlkit.load("experiments/lm.py:tiny")
-    record = make_record(fdlkit.dumps(cfg), target="lm.py:tiny", argv=("train", "x"))
+    record = make_record(
+        fdlkit.dumps(cfg), "seed = 0\n", target="lm.py:tiny", argv=("train", "x")
+    )
     assert fdlkit.equal(fdlkit.loads(record["config.json"]), cfg)
     assert json.loads(record["command.json"])["argv"] == ["train", "x"]
     environment = json.loads(record["environment.json"])
@@ -25,7 +27,7 @@ def test_the_record_holds_config_command_environment_and_git_state():
 def test_secrets_in_the_environment_are_not_kept(monkeypatch):
     monkeypatch.setenv("MY_API_TOKEN", "do not keep this")
     monkeypatch.setenv("JAX_LOG_COMPILES", "0")
-    record = make_record("{}", target="t", argv=())
+    record = make_record("{}", "", target="t", argv=())
     assert "do not keep this" not in record["environment.json"]
     assert "JAX_LOG_COMPILES" in record["environment.json"]
 

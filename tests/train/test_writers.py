@@ -124,6 +124,22 @@ def test_what_a_sink_raises_ends_the_run_at_the_next_flush(tmp_path):
     assert sink.threads == {"fdlkit-writers"}
 
 
+class OutOfReach:
+    """A service's writer whose client has errors of its own."""
+
+    class ClientError(Exception):
+        pass
+
+    def open(self, workdir, step):
+        raise self.ClientError("no server at http://localhost:1")
+
+
+def test_what_a_client_raises_at_the_beginning_is_told_without_a_traceback(tmp_path):
+    with pytest.raises(RunFailedError) as refused:
+        WriterThread([OutOfReach()], epath.Path(tmp_path), 0)
+    assert "ClientError: no server" in refused.value.lines[1]
+
+
 def test_what_a_sink_raises_is_told_on_leaving(tmp_path):
     with (
         pytest.raises(RunFailedError, match="No space left on device"),

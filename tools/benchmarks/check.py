@@ -122,6 +122,7 @@ def evaluated(trainer: Any, shapes: Any, mesh: Any) -> Callable[[], Any]:
             log_every=trainer.log_every,
             num_train_steps=trainer.num_train_steps,
             seed=trainer.seed,
+            rules=trainer.update_rules,
         )
         with using(mesh, trainer.rules):
             return jax.eval_shape(step, shapes.state, shapes.batch)

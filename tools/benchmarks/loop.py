@@ -112,6 +112,7 @@ def interleave(
     hand_loop: Callable[[Path, Callable[[int], None]], None],
     *,
     rounds: int,
+    after: int = 0,
 ) -> None:
     """Runs both loops in turn; prints medians, ratios and the A/A spread.
 
@@ -120,9 +121,10 @@ def interleave(
       trainer: Ours.
       hand_loop: `(workdir, at_log)`: the peer, for as many steps.
       rounds: How often; the peer runs twice in each.
+      after: The step before which everything that is compiled has been.
     """
     log_every, steps = trainer.log_every, trainer.num_train_steps
-    first, last = 2 * log_every, steps - log_every
+    first, last = after + 2 * log_every, steps - log_every
     log_cpu: list[float] = []
     marks = Marks(first, last)
     logged, settled = train_loop._Loop.log, train_loop._Loop.settle
@@ -162,14 +164,14 @@ def interleave(
 
     print(f"{name}: {steps} steps, {rounds} rounds, log every {log_every}")
     for column, what in ((0, "wall a step"), (1, "loop thread CPU")):
-        before, own_values, after = (
+        before, own_values, later = (
             [row[column] for row in results[key]] for key in ("A", "ours", "A again")
         )
         # The machine's own drift within a round cancels out in the peers' mean.
-        hand_values = [(a + b) / 2 for a, b in zip(before, after, strict=True)]
+        hand_values = [(a + b) / 2 for a, b in zip(before, later, strict=True)]
         added = [a - b for a, b in zip(own_values, hand_values, strict=True)]
         ratio = [a / b for a, b in zip(own_values, hand_values, strict=True)]
-        again = [b / a for a, b in zip(before, after, strict=True)]
+        again = [b / a for a, b in zip(before, later, strict=True)]
         print(
             f"  {what:16} hand {statistics.median(hand_values):9.1f} µs   "
             f"fdlkit {statistics.median(own_values):9.1f} µs   "

@@ -110,7 +110,7 @@ def tiny_mlp(steps: int) -> hand_trainer.Experiment:
         steps=steps,
         log_every=100,
         eval_every=steps // 3,
-        save_every=steps // 2,
+        save_every=steps // 3,
     )
 
 
@@ -143,7 +143,7 @@ def small_transformer(steps: int) -> hand_trainer.Experiment:
         steps=steps,
         log_every=20,
         eval_every=steps // 3,
-        save_every=steps // 2,
+        save_every=steps // 3,
     )
 
 
@@ -188,7 +188,7 @@ def compare(name: str, made: hand_trainer.Experiment, rounds: int) -> None:
         hand_trainer.train(made, workdir, at_log)
 
     jax.monitoring.register_event_duration_secs_listener(heard)
-    interleave(name, trainer_of(made), hand, rounds=rounds)
+    interleave(name, trainer_of(made), hand, rounds=rounds, after=made.eval_every)
     steps = sum("train_step" in what for what in compiled)
     print(f"  compilations of the trainer's step: {steps} in {rounds} runs")
 

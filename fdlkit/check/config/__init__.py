@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from fdlkit.check.config import (
     constants,
     dead,
+    evaluators,
     missing,
+    rates,
     references,
     sharing,
     splits,
@@ -28,6 +30,8 @@ _PARTS = (
     sharing,
     tying,
     splits,
+    evaluators,
+    rates,
     dead,
     constants,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from fdlkit.check.findings import Finding
 from fdlkit.check.subject import Subject
@@ -10,7 +11,11 @@ from fdlkit.graph import paths, reprs
 from fdlkit.graph.faults import BrokenReferenceError
 from fdlkit.graph.model import UNKNOWN, Argument, Leaf, Link
 
-TRAIN, EVAL = "train_data", "eval_data"
+if TYPE_CHECKING:
+    from fdlkit.data.pipeline import Pipeline
+    from fdlkit.train.trainer import Trainer
+
+TRAIN: paths.Path = ("train_data",)
 # Where the examples come from, as against the order in which they are given.
 SOURCE = "source"
 
@@ -18,36 +23,49 @@ SOURCE = "source"
 def find(subject: Subject) -> Iterator[Finding]:
     """Tokenizers that differ, and seeds and fractions that make another split."""
     trainer = subject.trainer
-    if trainer is None or trainer.eval_data is None:
+    if trainer is None:
         return
     from fdlkit.data.describe import check_same_tokenizer
     from fdlkit.errors import UserError
 
-    try:
-        check_same_tokenizer(trainer.train_data, trainer.eval_data)
-    except UserError as error:
-        first, *more = error.lines
-        yield subject.finding(
-            "CF019",
-            (EVAL,),
-            "\n".join([first, *(line.strip() for line in more[:2])]),
-            fix=_one_tokenizer(subject),
-        )
-    yield from _splits(subject)
+    for held_out, data in _evaluated(trainer):
+        try:
+            check_same_tokenizer(trainer.train_data, data)
+        except UserError as error:
+            first, *more = error.lines
+            yield subject.finding(
+                "CF019",
+                held_out,
+                "\n".join([first, *(line.strip() for line in more[:2])]),
+                fix=_one_tokenizer(subject, held_out),
+            )
+        yield from _splits(subject, held_out)
 
 
-def _one_tokenizer(subject: Subject) -> str:
+def _evaluated(trainer: Trainer) -> Iterator[tuple[paths.Path, Pipeline]]:
+    """The data that a run evaluates on, and where it is in the config."""
+    if trainer.eval_data is not None:
+        yield ("eval_data",), trainer.eval_data
+    for name, evaluator in trainer.evaluators.items():
+        data = getattr(evaluator, "data", None)
+        if data is not None:
+            yield ("evaluators", name, "data"), data
+
+
+def _one_tokenizer(subject: Subject, held_out: paths.Path) -> str:
     path = (SOURCE, "tokenizer")
-    if None in [subject.node_at((data, *path)) for data in (TRAIN, EVAL)]:
+    if None in [subject.node_at((*data, *path)) for data in (TRAIN, held_out)]:
         return "have both sources use one tokenizer"
-    train, held_out = (paths.format((data, *path)) for data in (TRAIN, EVAL))
-    return f"cfg.{held_out} = cfg.{train}"
+    train, other = (paths.format((*data, *path)) for data in (TRAIN, held_out))
+    return f"cfg.{other} = cfg.{train}"
 
 
-def _splits(subject: Subject) -> Iterator[Finding]:
+def _splits(subject: Subject, held_out: paths.Path) -> Iterator[Finding]:
     """Goes down both sources as far as they are made alike."""
     graph = subject.graph
-    start, other_start = (subject.node_at((data, SOURCE)) for data in (TRAIN, EVAL))
+    start, other_start = (
+        subject.node_at((*data, SOURCE)) for data in (TRAIN, held_out)
+    )
     todo: list[tuple[int, int, paths.Path]] = []
     if start is not None and other_start is not None:
         todo.append((start, other_start, ()))
@@ -62,7 +80,9 @@ def _splits(subject: Subject) -> Iterator[Finding]:
                 continue
             path = (*way, argument.key)
             if _decides_a_split(argument.key):
-                yield from _compare(subject, path, (one, argument), (two, other))
+                yield from _compare(
+                    subject, held_out, path, (one, argument), (two, other)
+                )
             if isinstance(argument.value, Link) and isinstance(other.value, Link):
                 todo.append((argument.value.node, other.value.node, path))
 
@@ -75,6 +95,7 @@ def _decides_a_split(key: paths.PathKey) -> bool:
 
 def _compare(
     subject: Subject,
+    evaluated: paths.Path,
     way: paths.Path,
     one: tuple[int, Argument],
     two: tuple[int, Argument],
@@ -82,13 +103,18 @@ def _compare(
     values = [_worth(subject, *one), _worth(subject, *two)]
     if UNKNOWN in values or values[0] == values[1]:
         return
-    train, held_out = (paths.format((data, SOURCE, *way)) for data in (TRAIN, EVAL))
+    train, held_out = (
+        paths.format((*data, SOURCE, *way)) for data in (TRAIN, evaluated)
+    )
     yield subject.finding(
         "CF018",
         held_out,
         f"{held_out} is {reprs.text(values[1])}, and {train} is "
         f"{reprs.text(values[0])}: they are held out of two different splits",
-        numbers={TRAIN: reprs.text(values[0]), EVAL: reprs.text(values[1])},
+        numbers={
+            "train_data": reprs.text(values[0]),
+            "eval_data": reprs.text(values[1]),
+        },
         fix=f"give both the same: {held_out} = ref('{train}')",
     )
 

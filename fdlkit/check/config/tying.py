@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -20,12 +22,41 @@ def find(subject: Subject) -> Iterator[Finding]:
         return
     import flax.linen as nn
 
+    from fdlkit.train.function_models import FunctionModel
+
+    if isinstance(subject.trainer.model, FunctionModel):
+        yield from _recipes(subject)
     if not isinstance(subject.trainer.model, nn.Module):
         return
     hidden = list(_across_templates(subject))
     yield from hidden
     if not hidden and subject.calls is not None:
         yield from _against_parameters(subject, subject.calls.paths)
+
+
+def _recipes(subject: Subject) -> Iterator[Finding]:
+    """Recipes of Haiku's modules that stand in two places.
+
+    Those of NNX modules are refused when the config is built.
+    """
+    base: Any = getattr(sys.modules.get("haiku"), "Module", None)
+    for number in subject.places.order:
+        node = subject.graph.nodes[number]
+        made: Any = None if node.callable is None else node.callable.live
+        holders = subject.places.holders[number]
+        is_module = inspect.isclass(made) and base and issubclass(made, base)
+        if node.kind != "partial" or not is_module or len(holders) < 2:
+            continue
+        held = [paths.format((*subject.places.path(h), key)) for h, key in holders]
+        yield subject.finding(
+            "CF007",
+            held[0],
+            f"{' and '.join(held)} are one recipe of a {made.__name__}, and each place "
+            "that calls it makes a module with parameters of its own",
+            subject=held[1],
+            fix="make them two nodes; or give it in one place, and have the function "
+            "call what it makes twice",
+        )
 
 
 def _across_templates(subject: Subject) -> Iterator[Finding]:

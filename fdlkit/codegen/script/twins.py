@@ -32,11 +32,29 @@ OPTIONAL = {("Trainer", "writers"): "it logs to metrics.jsonl alone"}
 # Which originals, in place of their plain forms, need others to be originals too.
 _DATA = frozenset({"Pipeline", "BatchIterator"})
 _TRAINER = frozenset({"Trainer", "Setup", "Checkpoints", "Result", "spec_tree"})
+_UPDATES = frozenset(
+    {
+        "batch_gradient",
+        "begin_updates",
+        "held",
+        "lay_out_updates",
+        "loss_factor",
+        "make_update",
+        "remarks",
+        "TrainState",
+        "update_reports",
+        "Updated",
+    }
+)
 _NEEDS = (
     (_DATA, _DATA),
     (_TRAINER, _TRAINER | _DATA | {"Mesh"}),
     (frozenset({"Mesh"}), frozenset({"Mesh"})),
+    (_UPDATES, _UPDATES),
 )
+
+# What a training step does beside its optimizer's update, and when it does nothing.
+_IDLE = {"microbatches": 1, "ema": None, "loss_scale": None, "skip_nonfinite": None}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,6 +125,10 @@ def choose(taken: Taken, trainer: Any) -> Chosen:
     for data in (trainer.train_data, trainer.eval_data):
         if data is not None and not _is_plain(data):
             gone.add("Pipeline")
+    if any(getattr(trainer, name) != idle for name, idle in _IDLE.items()):
+        gone |= _UPDATES
+    if any(twin_of(node) == "frozen" for node in taken.graph.nodes):
+        gone |= _UPDATES
     left_out = tuple(_left_out(taken.graph))
     return dataclasses.replace(chosen, left_out=left_out).without(gone)
 

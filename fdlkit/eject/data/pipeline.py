@@ -23,7 +23,7 @@ class Pipeline:
       batch_size: Examples in a batch.
       shuffle: Whether each epoch has an order of its own, or the source's.
       num_epochs: Passes over the data; None for ever.
-      seed: Of the order.
+      seed: Of the order; None: whoever reads the batches says it.
       remainder: What becomes of the examples after the last full batch: `drop`
         leaves them out, `pad` fills their batch up with rows of zeros and marks
         these by zeros in the entry `mask`, which then every batch has.
@@ -33,7 +33,7 @@ class Pipeline:
     batch_size: int
     shuffle: bool = True
     num_epochs: int | None = None
-    seed: int = 0
+    seed: int | None = None
     remainder: Literal["drop", "pad"] = "drop"
 
     def spec(self) -> dict[str, ArraySpec]:
@@ -45,19 +45,24 @@ class Pipeline:
         return batched(example, self.batch_size)
 
     @property
+    def num_examples(self) -> int:
+        """Examples in an epoch."""
+        return len(self.source)
+
+    @property
     def num_batches(self) -> int | None:
         """Batches in all epochs together; None if there is no end."""
         if self.num_epochs is None:
             return None
-        examples = self.num_epochs * len(self.source)
+        examples = self.num_epochs * self.num_examples
         full, rest = divmod(examples, self.batch_size)
         return full + 1 if rest and self.remainder == "pad" else full
 
-    def batches(self) -> BatchIterator:
+    def batches(self, *, default_seed: int = 0) -> BatchIterator:
         """An iterator from the first batch on."""
-        return BatchIterator(self)
+        return BatchIterator(self, default_seed if self.seed is None else self.seed)
 
-    def batch(self, index: int) -> dict[str, np.ndarray]:
+    def batch(self, index: int, seed: int) -> dict[str, np.ndarray]:
         """Batch number `index`, `[batch, …]` each."""
         positions = index * self.batch_size + np.arange(self.batch_size)
         valid = self.batch_size
@@ -70,7 +75,7 @@ class Pipeline:
         if self.shuffle:
             for epoch in np.unique(epochs).tolist():
                 now = epochs == epoch
-                indices[now] = self._order_of(epoch)[indices[now]]
+                indices[now] = self._order_of(seed, epoch)[indices[now]]
         batch = self.source.take(indices, epochs)
         if self.remainder == "pad":
             batch.setdefault("mask", np.ones(self.batch_size, np.float32))
@@ -78,13 +83,13 @@ class Pipeline:
             array[valid:] = 0
         return batch
 
-    def _order_of(self, epoch: int) -> np.ndarray:
+    def _order_of(self, seed: int, epoch: int) -> np.ndarray:
         """Which example is at which position of an epoch."""
         if epoch not in self._orders:
-            mixed = np.random.SeedSequence((self.seed, 0))
-            seed = int(mixed.generate_state(1)[0])
+            mixed = np.random.SeedSequence((seed, 0))
+            own = int(mixed.generate_state(1)[0])
             # The one generator whose stream NumPy promises never to change.
-            bits = np.random.MT19937(np.random.SeedSequence((seed, epoch)))
+            bits = np.random.MT19937(np.random.SeedSequence((own, epoch)))
             for old in [e for e in self._orders if abs(e - epoch) > 1]:
                 del self._orders[old]
             self._orders[epoch] = np.random.RandomState(bits).permutation(
@@ -100,11 +105,12 @@ class Pipeline:
 class BatchIterator(Iterator[dict[str, np.ndarray]]):
     """The batches of a pipeline, from any of them on."""
 
-    def __init__(self, pipeline: Pipeline):
+    def __init__(self, pipeline: Pipeline, seed: int):
         self._pipeline = pipeline
+        self._seed = seed
         self._next_batch = 0
         self._data = {
-            "seed": pipeline.seed,
+            "seed": seed,
             "shuffle": pipeline.shuffle,
             "batch_size": pipeline.batch_size,
             "num_examples": [len(pipeline.source)],
@@ -115,7 +121,7 @@ class BatchIterator(Iterator[dict[str, np.ndarray]]):
         if self._next_batch == self._pipeline.num_batches:
             raise StopIteration
         self._next_batch += 1
-        return self._pipeline.batch(self._next_batch - 1)
+        return self._pipeline.batch(self._next_batch - 1, self._seed)
 
     def get_state(self) -> dict[str, Any]:
         """Where the iterator stands, for `json`."""

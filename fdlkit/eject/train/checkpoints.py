@@ -10,6 +10,7 @@ import orbax.checkpoint as ocp
 from etils import epath
 
 from fdlkit.train.checkpoints import ITEMS, CheckpointPolicy
+from fdlkit.train.saved_state import as_saved
 from fdlkit.train.state import TrainState
 
 
@@ -48,7 +49,7 @@ class Checkpoints:
         self._manager.save(
             step,
             args=ocp.args.Composite(
-                state=ocp.args.StandardSave(state),
+                state=ocp.args.StandardSave(as_saved(state)),
                 data=ocp.args.JsonSave(dict(data)),
                 record=ocp.args.JsonSave({}),
             ),
@@ -67,7 +68,8 @@ class Checkpoints:
         restored = self._manager.restore(
             step,
             args=ocp.args.Composite(
-                state=ocp.args.StandardRestore(target), data=ocp.args.JsonRestore()
+                state=ocp.args.StandardRestore(as_saved(target)),
+                data=ocp.args.JsonRestore(),
             ),
         )
-        return restored["state"], restored["data"]
+        return TrainState(**restored["state"]), restored["data"]

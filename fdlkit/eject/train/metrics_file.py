@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from typing import Any
 
 from etils import epath
 
@@ -31,11 +32,21 @@ class MetricsFile:
         return step in self._evaluated
 
     def write(self, step: int, values: Mapping[str, float]) -> None:
-        """Keeps the numbers of a step; JSON has none that are not finite."""
-        plain = {n: v if math.isfinite(v) else str(v) for n, v in values.items()}
-        self._file.write(json.dumps({"step": step} | plain) + "\n")
+        """Keeps the numbers of a step."""
+        self._file.write(json.dumps({"step": step} | plain_numbers(values)) + "\n")
         self._file.flush()
 
     def close(self) -> None:
         """Ends; nothing is written after this."""
         self._file.close()
+
+
+def plain_numbers(values: Mapping[str, Any]) -> dict[str, Any]:
+    """As JSON has them: none that are not finite; histograms summed up."""
+    plain: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, float | int):
+            plain[name] = value if math.isfinite(value) else str(value)
+        else:
+            plain[name] = plain_numbers(value.summary())
+    return plain

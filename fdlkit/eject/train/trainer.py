@@ -16,7 +16,7 @@ import optax
 from etils import epath
 from jax.sharding import NamedSharding, PartitionSpec
 
-from fdlkit.data.pipeline import Pipeline
+from fdlkit.data.pipeline import Pipeline, derived_seed
 from fdlkit.eject.train.checkpoints import Checkpoints
 from fdlkit.eject.train.metrics_file import MetricsFile
 from fdlkit.errors import RunFailedError
@@ -35,6 +35,7 @@ from fdlkit.train.context import (
     named_losses,
     step_spec,
     wanted_interms,
+    wanted_parts,
 )
 from fdlkit.train.losses import CrossEntropy, Loss
 from fdlkit.train.metrics import Metric
@@ -53,6 +54,7 @@ from fdlkit.train.step import (
 )
 from fdlkit.train.stop import Stop
 from fdlkit.train.trainer import mean_loss, token_inputs
+from fdlkit.train.update import UpdateRules, lay_out_updates, remarks, update_reports
 
 
 class Setup:
@@ -74,7 +76,9 @@ class Setup:
         self._rules = tuple(trainer.rules)
         self._trainer = trainer
         losses = trainer.losses
-        self._init = make_init(model, trainer.optimizer, trainer.seed, tuple(losses))
+        self._init = make_init(
+            model, trainer.optimizer, trainer.seed, tuple(losses), trainer.update_rules
+        )
         self._train_step = make_train_step(
             model,
             losses,
@@ -84,8 +88,10 @@ class Setup:
             log_every=trainer.log_every,
             num_train_steps=trainer.num_train_steps,
             seed=trainer.seed,
+            rules=trainer.update_rules,
             capture=wanted_interms(losses, trainer.train_metrics),
             measure=at_log_points(trainer.train_metrics),
+            measured_parts=wanted_parts(trainer.train_metrics),
         )
         self._eval_step = make_eval_step(
             model,
@@ -109,6 +115,7 @@ class Setup:
             model_state=specs,
             opt_state=like_parameters(self.state.opt_state, self.state.params, params),
             window=PartitionSpec(),
+            **lay_out_updates(self.state, params),
         )
         self.shardings = named(layout, self._mesh)
         batch_spec = mesh_spec(("batch",), self._rules)
@@ -138,14 +145,14 @@ class Setup:
             return jax.jit(
                 self._eval_step,
                 in_shardings=(
-                    self.shardings.params,
+                    self.shardings.eval_params,
                     self.shardings.model_state,
                     self.batch_sharding,
                     self._replicated,
                 ),
                 out_shardings=self._replicated,
             ).lower(
-                self.state.params,
+                self.state.eval_params,
                 self.state.model_state,
                 abstract_batch(self._trainer.eval_data),
                 step_spec(),
@@ -190,6 +197,10 @@ class Trainer:
       train_metrics: What a log point reports of its own batch, by name.
       learning_rate: What the optimizer was given as its own, to be logged.
       schedules: Other values that follow the step, to be logged.
+      microbatches: In how many parts a step computes its gradient.
+      ema: An average of the parameters, to be evaluated.
+      loss_scale: What the loss is multiplied by while it is differentiated.
+      skip_nonfinite: What is done about steps that are not finite.
       mesh: The device mesh.
       rules: What mesh axes a logical axis is cut over.
       log_every: Steps between log points; what is logged is a mean over them.
@@ -209,6 +220,10 @@ class Trainer:
     train_metrics: Mapping[str, Metric] = dataclasses.field(default_factory=dict)
     learning_rate: Schedule | float | None = None
     schedules: Mapping[str, Schedule | float] = dataclasses.field(default_factory=dict)
+    microbatches: int = 1
+    ema: Any = None
+    loss_scale: Any = None
+    skip_nonfinite: Any = None
     mesh: Mesh = Mesh()
     rules: AxisRules = DEFAULT_RULES
     log_every: int = 100
@@ -228,6 +243,16 @@ class Trainer:
         own = {} if rate is None else {"learning_rate": rate}
         return own | {f"schedules/{name}": s for name, s in self.schedules.items()}
 
+    @property
+    def update_rules(self) -> UpdateRules:
+        """How an update is made, beside the optimizer."""
+        return UpdateRules(
+            microbatches=self.microbatches,
+            ema=self.ema,
+            loss_scale=self.loss_scale,
+            skip_nonfinite=self.skip_nonfinite,
+        )
+
     @functools.cached_property
     def setup(self) -> Setup:
         """Shapes, layout and functions of the run on the devices that are there."""
@@ -241,7 +266,9 @@ class Trainer:
         """
         folder = epath.Path(workdir)
         setup = self.setup
-        batches = self.train_data.batches()
+        batches = self.train_data.batches(
+            default_seed=derived_seed(self.seed, "train_data")
+        )
         with Checkpoints(folder / "checkpoints", self.checkpoints) as checkpoints:
             step = checkpoints.last_step or 0
             if checkpoints.last_step is None:
@@ -278,10 +305,9 @@ class Trainer:
                     now = time.perf_counter()
                     rate = (step - timed) / (now - began)
                     elements = rate * values["elements"] / values["steps"]
-                    told = {
-                        name: values[name]
-                        for name in logged(self.losses, self.all_schedules)
-                    }
+                    names = logged(self.losses, self.all_schedules)
+                    names += update_reports(self.update_rules)
+                    told = {name: values[name] for name in names}
                     if measured is not None:
                         numbers = results(self.train_metrics, measured.unpack())
                         told |= {f"train/{name}": x for name, x in numbers.items()}
@@ -298,11 +324,14 @@ class Trainer:
                     self._checked(step, report)
                 checkpoints.save(state, batches.get_state(), step=step)
             metrics.close()
+            for remark in remarks(state):
+                progress.say(remark)
         return Result(step=step, finished=step >= self.num_train_steps)
 
     def _checked(self, step: int, report: jax.Array) -> dict[str, float]:
         """A step's report by name; refuses numbers that are not finite."""
         names = report_names(self.losses, self.all_schedules)
+        names += update_reports(self.update_rules)
         values = dict(zip(names, np.asarray(report).tolist(), strict=True))
         if values["first_nonfinite"]:
             bad = step - int(values["steps"]) + int(values["first_nonfinite"])
@@ -321,13 +350,19 @@ class Trainer:
 
     def _evaluate(self, state: TrainState) -> dict[str, float]:
         """Each metric over the whole set."""
-        assert self.eval_data is not None
+        data = self.eval_data
+        assert data is not None and data.num_epochs is not None
         totals = None
-        for rows in self.eval_data.batches():
+        seed = derived_seed(self.seed, "eval_data")
+        for rows in data.batches(default_seed=seed):
             batch = jax.device_put(rows, self.setup.batch_sharding)
-            packed = self._eval_step(state.params, state.model_state, batch, state.step)
+            packed = self._eval_step(
+                state.eval_params, state.model_state, batch, state.step
+            )
             totals = merge_states(self.metrics, totals, packed.unpack())
         numbers = {} if totals is None else results(self.metrics, totals)
+        seen = data.batch_size * (data.num_batches or 0)
+        numbers["rows"] = min(seen, data.num_epochs * data.num_examples)
         return {f"eval/{name}": number for name, number in numbers.items()}
 
     @functools.cached_property

@@ -82,6 +82,7 @@ def build_train_data(tokenizer: ByteTokenizer) -> Pipeline:
         batch_size=8,
         shuffle=True,
         num_epochs=None,
+        seed=0,
         remainder="drop",
     )
 
@@ -94,5 +95,6 @@ def build_eval_data(tokenizer: ByteTokenizer) -> Pipeline:
         batch_size=64,
         shuffle=False,
         num_epochs=1,
+        seed=0,
         remainder="pad",
     )

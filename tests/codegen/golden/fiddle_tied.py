@@ -86,6 +86,7 @@ def train_data(tokenizer: fdl.Config[ByteTokenizer]) -> fdl.Config[Pipeline]:
         batch_size=8,
         shuffle=True,
         num_epochs=None,
+        seed=0,
         remainder="drop",
     )
 
@@ -122,5 +123,6 @@ def eval_data(tokenizer: fdl.Config[ByteTokenizer]) -> fdl.Config[Pipeline]:
         batch_size=64,
         shuffle=False,
         num_epochs=1,
+        seed=0,
         remainder="pad",
     )

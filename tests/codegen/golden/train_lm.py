@@ -32,7 +32,16 @@ import sys
 import sysconfig
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal, NamedTuple, Protocol, TextIO, get_args
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    Protocol,
+    TextIO,
+    get_args,
+    runtime_checkable,
+)
 
 import flax.linen as nn
 import flax.struct
@@ -43,6 +52,7 @@ import optax
 import orbax.checkpoint as ocp
 from etils import epath
 from flax.typing import VariableDict
+from jax.ad_checkpoint import checkpoint_name
 from jax.experimental import mesh_utils
 from jax.sharding import NamedSharding, PartitionSpec
 from jax.typing import DTypeLike
@@ -304,14 +314,30 @@ def spec_tree(variables: Any, rules: AxisRules) -> Any:
 # -----
 
 
-def normal_init(stddev: float, axes: tuple[str | None, ...]) -> Callable[..., Any]:
-    """Returns an initialiser: normal around 0, axes named."""
-    return nn.with_logical_partitioning(nn.initializers.normal(stddev), axes)
+def normal_init(
+    stddev: float,
+    axes: tuple[str | None, ...],
+    instead: Callable[..., Any] | None = None,
+) -> Callable[..., Any]:
+    """Returns an initialiser, axes named: normal around 0, unless `instead` is given.
+
+    Args:
+      stddev: The standard deviation.
+      axes: Logical names of the dims.
+      instead: One of `jax.nn.initializers`, made: `(key, shape, dtype) -> array`.
+    """
+    initial = nn.initializers.normal(stddev) if instead is None else instead
+    return nn.with_logical_partitioning(initial, axes)
 
 
 def ones_init(axes: tuple[str | None, ...]) -> Callable[..., Any]:
     """Returns an initialiser: all ones, axes named."""
     return nn.with_logical_partitioning(nn.initializers.ones, axes)
+
+
+def zeros_init(axes: tuple[str | None, ...]) -> Callable[..., Any]:
+    """Returns an initialiser: all zeros, axes named."""
+    return nn.with_logical_partitioning(nn.initializers.zeros, axes)
 
 
 class RmsNorm(nn.Module):
@@ -468,7 +494,7 @@ class Einsum(nn.Module):
 
     Kernels keep their axes apart (`[embed, heads, head_dim]`, not
     `[embed, heads * head_dim]`), so that a mesh axis splits whole heads and never
-    cuts through one. There is no bias.
+    cuts through one.
 
     Usage:
 
@@ -485,6 +511,10 @@ class Einsum(nn.Module):
         where the fan-in is the product of *all* summed kernel dimensions.
       dtype: What is computed in.
       param_dtype: What the kernel is stored in.
+      bias: Whether a bias, zeros at the start, is added over the kernel's axes of the
+        output.
+      kernel_init: Makes the kernel's first values instead of `init_scale`; one of
+        `jax.nn.initializers`.
     """
 
     equation: str
@@ -493,6 +523,8 @@ class Einsum(nn.Module):
     init_scale: float = 1.0
     dtype: DTypeLike = jnp.float32
     param_dtype: DTypeLike = jnp.float32
+    bias: bool = False
+    kernel_init: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         """Refuses an equation, a shape and axes that do not fit together."""
@@ -507,16 +539,24 @@ class Einsum(nn.Module):
 
     @nn.compact
     def __call__(self, x: jax.Array) -> jax.Array:
-        """Returns `einsum(equation, x, kernel)` in `dtype`."""
+        """Returns `einsum(equation, x, kernel) + bias` in `dtype`."""
         check_sizes(self.equation, x.shape, self.shape)
         stddev = math.sqrt(self.init_scale / fan_in(self.equation, self.shape))
         kernel = self.param(
             "kernel",
-            normal_init(stddev, self.axes),
+            normal_init(stddev, self.axes, self.kernel_init),
             self.shape,
             self.param_dtype,
         )
-        return contract(self.equation, x.astype(self.dtype), kernel.astype(self.dtype))
+        y = contract(self.equation, x.astype(self.dtype), kernel.astype(self.dtype))
+        if self.bias:
+            letters = kernel_letters(self.equation)
+            kept = [letters.index(c) for c in self.equation.partition("->bt")[2]]
+            axes = tuple(self.axes[i] for i in kept)
+            shape = tuple(self.shape[i] for i in kept)
+            bias = self.param("bias", zeros_init(axes), shape, self.param_dtype)
+            y += bias.astype(self.dtype)
+        return y
 
 
 def contract(
@@ -606,6 +646,13 @@ class Embed(nn.Module):
         `log(vocab_size) + init_scale**2 / 2`.
       dtype: What is computed in.
       param_dtype: What the table is stored in.
+      scaled: Whether vectors that are looked up are multiplied by the root of their
+        width.
+      bias: Whether logits have a bias, `[vocab]`, zeros at the start.
+      logit_cap: Logits are `logit_cap * tanh(logits / logit_cap)`, after the bias, so
+        that none is larger (Gemma 2, 2024); None: as they are.
+      embedding_init: Makes the table's first values instead of `init_scale`; one of
+        `jax.nn.initializers`.
     """
 
     vocab_size: int
@@ -613,18 +660,30 @@ class Embed(nn.Module):
     init_scale: float = 0.5
     dtype: DTypeLike = jnp.float32
     param_dtype: DTypeLike = jnp.float32
+    scaled: bool = True
+    bias: bool = False
+    logit_cap: float | None = None
+    embedding_init: Callable[..., Any] | None = None
 
     def setup(self) -> None:
-        """Makes the table `[vocab, embed]`."""
+        """Makes the table `[vocab, embed]`, and the bias `[vocab]`."""
         self.embedding = self.param(
             "embedding",
-            normal_init(self.init_scale / math.sqrt(self.features), ("vocab", "embed")),
+            normal_init(
+                self.init_scale / math.sqrt(self.features),
+                ("vocab", "embed"),
+                self.embedding_init,
+            ),
             (self.vocab_size, self.features),
             self.param_dtype,
         )
+        if self.bias:
+            self.logit_bias = self.param(
+                "bias", zeros_init(("vocab",)), (self.vocab_size,), self.param_dtype
+            )
 
     def __call__(self, tokens: jax.Array) -> jax.Array:
-        """Returns the vectors of some tokens, times the root of their width.
+        """Returns the tokens' vectors, if `scaled` times the root of their width.
 
         The factor lets one table serve both ends: short vectors for calm logits, and
         embeddings as large as what the layers add to them (Vaswani et al., 2017).
@@ -643,7 +702,7 @@ class Embed(nn.Module):
             self.embedding.astype(self.dtype), ("vocab", None)
         )
         vectors = jnp.take(table, tokens, axis=0, mode="fill")
-        return vectors * math.sqrt(self.features)
+        return vectors * math.sqrt(self.features) if self.scaled else vectors
 
     def attend(self, x: jax.Array) -> jax.Array:
         """Returns every token's logit, in float32.
@@ -656,12 +715,21 @@ class Embed(nn.Module):
         """
         # x: Float[batch time {self.features}],
         # returns: Float[batch time {self.vocab_size}]
-        return contract(
+        logits = contract(
             "btd,vd->btv",
             x.astype(self.dtype),
             self.embedding.astype(self.dtype),
             preferred_element_type=jnp.float32,
         )
+        if self.bias:
+            logits += self.logit_bias.astype(jnp.float32)
+        if self.logit_cap is not None:
+            logits = self.logit_cap * jnp.tanh(logits / self.logit_cap)
+        return logits
+
+
+class Pipelining:
+    """What no stack of layers has here: they are computed one after another."""
 
 
 POLICIES: dict[str, Callable[..., bool]] = {
@@ -678,22 +746,38 @@ POLICIES: dict[str, Callable[..., bool]] = {
     ),
 }
 
+# What a policy keeps of the tensors that the layers give a name to, for policies that
+# go by names; those of Pax, under its names.
+KEPT_NAMES: dict[str, tuple[str, ...]] = {
+    "save_nothing": (),
+    "save_context_and_out_proj": ("context", "out_proj"),
+    "save_dot_except_logits_ffn1": (
+        *("query_proj", "key_proj", "value_proj"),
+        *("context", "out_proj", "ffn2"),
+    ),
+}
+
 
 def remat_policy(name: str) -> Callable[..., bool] | None:
     """Returns the policy of a name, None for `"none"`: keep all, compute nothing twice.
 
-    Names are those of `jax.checkpoint_policies` that take no arguments, and `"full"`:
-    keep nothing but each layer's input.
+    Names are those of `jax.checkpoint_policies` that take no arguments, `"full"`:
+    keep nothing but each layer's input, and those of `KEPT_NAMES`. The layers name
+    `query_proj`, `key_proj`, `value_proj`, `context` (what attention gathers),
+    `out_proj`, and an MLP's `ffn1` (up and gate) and `ffn2` (down).
 
     Raises:
       ValueError: There is no policy of this name.
     """
     if name == "none":
         return None
+    if name in KEPT_NAMES:
+        return jax.checkpoint_policies.save_only_these_names(*KEPT_NAMES[name])
     if name not in POLICIES:
-        meant = hint(str(name), ["none", *POLICIES])
+        known = [*POLICIES, *KEPT_NAMES]
+        meant = hint(str(name), ["none", *known])
         raise ValueError(
-            f"remat={name!r} is not one of none, {', '.join(POLICIES)}"
+            f"remat={name!r} is not one of none, {', '.join(known)}"
             + (f"; {meant}" if meant else "")
         )
     return POLICIES[name]
@@ -772,10 +856,17 @@ class Repeat(nn.Module):
         needs its own.
       remat: What the backward pass computes again, layer by layer: `none`, `full`, or
         the name of one of `jax.checkpoint_policies`, such as `dots_saveable`.
+      pipeline: Has the layers computed in stages, side by side on the mesh axes of
+        `axis_name` (`stage`), on one microbatch each; None: one after another. The
+        parameters are the same tree with the same initial values either way, so that
+        a checkpoint of one opens in the other. Where a cache of keys and values is
+        written (`mutable=["cache"]`), layers are computed one after another all the
+        same: there is one token a row, and nothing to cut.
 
     Raises:
-      ValueError: `n` is not positive, there is no policy `remat`, or the template
-        holds a `Repeat` of the same `axis_name`.
+      ValueError: `n` is not positive, there is no policy `remat`, the template
+        holds a `Repeat` of the same `axis_name`, or the layers do not fill the stages
+        of `pipeline`.
     """
 
     block: nn.Module
@@ -784,6 +875,7 @@ class Repeat(nn.Module):
     shared: tuple[nn.Module, ...] = ()
     axis_name: str = "layers"
     remat: str = "none"
+    pipeline: Pipelining | None = None
 
     def __post_init__(self) -> None:
         """Refuses what could not run."""
@@ -791,6 +883,8 @@ class Repeat(nn.Module):
         if self.n < 1:
             raise ValueError(f"n={self.n} layers: there must be one at least")
         remat_policy(self.remat)
+        if self.pipeline is not None:
+            self.pipeline.refuse_stack(self)
         for path, inner in submodules(self.block, "block"):
             if isinstance(inner, Repeat) and inner.axis_name == self.axis_name:
                 raise ValueError(
@@ -824,6 +918,9 @@ class Repeat(nn.Module):
             return block(x, *shared, **inputs)
 
         policy = remat_policy(self.remat)
+        one_by_one = self.is_initializing() or self.is_mutable_collection("cache")
+        if self.pipeline is not None and not one_by_one:
+            return self.pipeline.run(self, layer, policy, x, variables, inputs)
         if policy is not None:
             # Inside a loop XLA cannot merge the second computation with the first.
             layer = nn.remat(layer, policy=policy, prevent_cse=not self.scan)
@@ -833,7 +930,7 @@ class Repeat(nn.Module):
 
         loop = nn.scan(
             step,
-            variable_axes={"params": 0, "intermediates": 0},
+            variable_axes={"params": 0, "intermediates": 0, "cache": 0},
             split_rngs={"params": True, "dropout": True},
             in_axes=nn.broadcast,
             length=self.n,
@@ -948,6 +1045,15 @@ class SelfAttention(nn.Module):
       out_init_scale: The variance of the output kernel, times its fan-in.
       dtype: What is computed in; softmax is in float32 whatever it is.
       param_dtype: What the kernels are stored in.
+      bias: Whether all projections have a bias.
+      per_dim_scale: Whether queries are multiplied by a learned vector, `[head_dim]`,
+        that all heads share: `softplus(v) / softplus(0)`, with `v` zeros at the start
+        (Pax).
+      logit_cap: Scores are `logit_cap * tanh(scores / logit_cap)`, so that none is
+        larger (Gemma 2, 2024); None: as they are.
+      kernel_init: Makes the first values of the query, key and value kernels; one of
+        `jax.nn.initializers`. None: normal with variance 1 / fan-in.
+      out_kernel_init: The same for the output kernel, instead of `out_init_scale`.
 
     Raises:
       ValueError: `features` is not a multiple of `num_heads` and `head_dim` is not
@@ -963,6 +1069,11 @@ class SelfAttention(nn.Module):
     out_init_scale: float = 1.0
     dtype: DTypeLike = jnp.float32
     param_dtype: DTypeLike = jnp.float32
+    bias: bool = False
+    per_dim_scale: bool = False
+    logit_cap: float | None = None
+    kernel_init: Callable[..., Any] | None = None
+    out_kernel_init: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         """Refuses heads that do not fit together."""
@@ -1011,18 +1122,23 @@ class SelfAttention(nn.Module):
         Returns:
           `[batch, time, embed]`.
         """
+        # x: Float[batch time embed], segment_ids: Integer[batch time],
+        # positions: Integer[#batch time], returns: Float[batch time embed]
         head_dim = self._width_of_a_head()
         num_kv_heads = self.num_kv_heads or self.num_heads
 
         def project(name: str, num_heads: int, heads: str) -> jax.Array:
-            return Einsum(
+            y = Einsum(
                 "btd,dhk->bthk",
                 (self.features, num_heads, head_dim),
                 ("embed", heads, "head_dim"),
                 dtype=self.dtype,
                 param_dtype=self.param_dtype,
+                bias=self.bias,
+                kernel_init=self.kernel_init,
                 name=name,
             )(x)
+            return checkpoint_name(y, f"{name}_proj")
 
         query = project("query", self.num_heads, "heads")
         key = project("key", num_kv_heads, "kv_heads")
@@ -1032,20 +1148,55 @@ class SelfAttention(nn.Module):
                 positions = jnp.arange(x.shape[1])[None]
             query = self.rotary(query, positions)
             key = self.rotary(key, positions)
+        if self.per_dim_scale:
+            scale = self.param(
+                "per_dim_scale",
+                zeros_init(("head_dim",)),
+                (head_dim,),
+                self.param_dtype,
+            )
+            query *= (jax.nn.softplus(scale) / math.log(2)).astype(query.dtype)
         query = nn.with_logical_constraint(query, HEADS)
         key = nn.with_logical_constraint(key, KV_HEADS)
         value = nn.with_logical_constraint(value, KV_HEADS)
-        gathered = causal_attention(query, key, value, segment_ids=segment_ids)
+        gathered = self.gather(query, key, value, segment_ids=segment_ids)
         gathered = nn.with_logical_constraint(gathered, HEADS)
-        return Einsum(
+        gathered = checkpoint_name(gathered, "context")
+        y = Einsum(
             "bthk,hkd->btd",
             (self.num_heads, head_dim, self.features),
             ("heads", "head_dim", "embed"),
             init_scale=self.out_init_scale,
             dtype=self.dtype,
             param_dtype=self.param_dtype,
+            bias=self.bias,
+            kernel_init=self.out_kernel_init,
             name="out",
         )(gathered)
+        return checkpoint_name(y, "out_proj")
+
+    def gather(
+        self,
+        query: jax.Array,
+        key: jax.Array,
+        value: jax.Array,
+        *,
+        segment_ids: jax.Array | None = None,
+        mask: jax.Array | None = None,
+    ) -> jax.Array:
+        """Returns what each query gathers; arguments are `causal_attention`'s.
+
+        It is a method so that keys and values of earlier calls can be put in: see
+        `fdlkit.nn.cache`.
+        """
+        return causal_attention(
+            query,
+            key,
+            value,
+            segment_ids=segment_ids,
+            mask=mask,
+            logit_cap=self.logit_cap,
+        )
 
 
 def causal_attention(
@@ -1054,14 +1205,19 @@ def causal_attention(
     value: jax.Array,
     *,
     segment_ids: jax.Array | None = None,
+    logit_cap: float | None = None,
+    mask: jax.Array | None = None,
 ) -> jax.Array:
     """Returns softmax(query · key / sqrt(head_dim)) · value over what may be seen.
 
     Args:
       query: `[batch, time, heads, head_dim]`.
-      key: `[batch, time, kv_heads, head_dim]`; `kv_heads` divides `heads`.
+      key: `[batch, source, kv_heads, head_dim]`; `kv_heads` divides `heads`.
       value: As `key`.
       segment_ids: Integers, `[batch, time]`; None: a row is one segment.
+      logit_cap: See `SelfAttention`.
+      mask: Which keys each query may see, `[batch or 1, time, source]` bool; None:
+        those up to its own, `source` being `time`.
 
     Returns:
       `[batch, time, heads, head_dim]`, in the query's dtype.
@@ -1081,7 +1237,10 @@ def causal_attention(
         key,
         preferred_element_type=jnp.float32,
     )
-    mask = jnp.tril(jnp.ones((time, time), bool))[None]
+    if logit_cap is not None:
+        scores = logit_cap * jnp.tanh(scores / logit_cap)
+    if mask is None:
+        mask = jnp.tril(jnp.ones((time, time), bool))[None]
     if segment_ids is not None:
         mask &= segment_ids[:, :, None] == segment_ids[:, None, :]
     # A finite floor: a row of `-inf` would make the gradient NaN.
@@ -1108,6 +1267,9 @@ class Mlp(nn.Module):
       out_init_scale: The variance of the output kernel, times its fan-in.
       dtype: What is computed in.
       param_dtype: What the kernels are stored in.
+      bias: Whether all projections have a bias.
+      kernel_init: Makes the kernels' first values instead of `out_init_scale`; one of
+        `jax.nn.initializers`.
     """
 
     features: int
@@ -1117,6 +1279,8 @@ class Mlp(nn.Module):
     out_init_scale: float = 1.0
     dtype: DTypeLike = jnp.float32
     param_dtype: DTypeLike = jnp.float32
+    bias: bool = False
+    kernel_init: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         """Refuses an activation that is none."""
@@ -1135,29 +1299,35 @@ class Mlp(nn.Module):
 
         # x: Float[batch time embed], returns: Float[batch time embed]
         def up(name: str) -> jax.Array:
-            return Einsum(
+            y = Einsum(
                 "btd,df->btf",
                 (self.features, self.width),
                 ("embed", "mlp"),
                 dtype=self.dtype,
                 param_dtype=self.param_dtype,
+                bias=self.bias,
+                kernel_init=self.kernel_init,
                 name=name,
             )(x)
+            return checkpoint_name(y, "ffn1")
 
         if self.gated:
             y = activate(self.activation, up("gate")) * up("up")
         else:
             y = activate(self.activation, up("up"))
         y = nn.with_logical_constraint(y, ("batch", "time", "mlp"))
-        return Einsum(
+        y = Einsum(
             "btf,fd->btd",
             (self.width, self.features),
             ("mlp", "embed"),
             init_scale=self.out_init_scale,
             dtype=self.dtype,
             param_dtype=self.param_dtype,
+            bias=self.bias,
+            kernel_init=self.kernel_init,
             name="down",
         )(y)
+        return checkpoint_name(y, "ffn2")
 
 
 def activate(activation: Activation, x: jax.Array) -> jax.Array:
@@ -1338,7 +1508,7 @@ class Pipeline:
       batch_size: Examples in a batch.
       shuffle: Whether each epoch has an order of its own, or the source's.
       num_epochs: Passes over the data; None for ever.
-      seed: Of the order.
+      seed: Of the order; None: whoever reads the batches says it.
       remainder: What becomes of the examples after the last full batch: `drop`
         leaves them out, `pad` fills their batch up with rows of zeros and marks
         these by zeros in the entry `mask`, which then every batch has.
@@ -1348,7 +1518,7 @@ class Pipeline:
     batch_size: int
     shuffle: bool = True
     num_epochs: int | None = None
-    seed: int = 0
+    seed: int | None = None
     remainder: Literal["drop", "pad"] = "drop"
 
     def spec(self) -> dict[str, ArraySpec]:
@@ -1360,19 +1530,24 @@ class Pipeline:
         return batched(example, self.batch_size)
 
     @property
+    def num_examples(self) -> int:
+        """Examples in an epoch."""
+        return len(self.source)
+
+    @property
     def num_batches(self) -> int | None:
         """Batches in all epochs together; None if there is no end."""
         if self.num_epochs is None:
             return None
-        examples = self.num_epochs * len(self.source)
+        examples = self.num_epochs * self.num_examples
         full, rest = divmod(examples, self.batch_size)
         return full + 1 if rest and self.remainder == "pad" else full
 
-    def batches(self) -> BatchIterator:
+    def batches(self, *, default_seed: int = 0) -> BatchIterator:
         """An iterator from the first batch on."""
-        return BatchIterator(self)
+        return BatchIterator(self, default_seed if self.seed is None else self.seed)
 
-    def batch(self, index: int) -> dict[str, np.ndarray]:
+    def batch(self, index: int, seed: int) -> dict[str, np.ndarray]:
         """Batch number `index`, `[batch, …]` each."""
         positions = index * self.batch_size + np.arange(self.batch_size)
         valid = self.batch_size
@@ -1385,7 +1560,7 @@ class Pipeline:
         if self.shuffle:
             for epoch in np.unique(epochs).tolist():
                 now = epochs == epoch
-                indices[now] = self._order_of(epoch)[indices[now]]
+                indices[now] = self._order_of(seed, epoch)[indices[now]]
         batch = self.source.take(indices, epochs)
         if self.remainder == "pad":
             batch.setdefault("mask", np.ones(self.batch_size, np.float32))
@@ -1393,13 +1568,13 @@ class Pipeline:
             array[valid:] = 0
         return batch
 
-    def _order_of(self, epoch: int) -> np.ndarray:
+    def _order_of(self, seed: int, epoch: int) -> np.ndarray:
         """Which example is at which position of an epoch."""
         if epoch not in self._orders:
-            mixed = np.random.SeedSequence((self.seed, 0))
-            seed = int(mixed.generate_state(1)[0])
+            mixed = np.random.SeedSequence((seed, 0))
+            own = int(mixed.generate_state(1)[0])
             # The one generator whose stream NumPy promises never to change.
-            bits = np.random.MT19937(np.random.SeedSequence((seed, epoch)))
+            bits = np.random.MT19937(np.random.SeedSequence((own, epoch)))
             for old in [e for e in self._orders if abs(e - epoch) > 1]:
                 del self._orders[old]
             self._orders[epoch] = np.random.RandomState(bits).permutation(
@@ -1415,11 +1590,12 @@ class Pipeline:
 class BatchIterator(Iterator[dict[str, np.ndarray]]):
     """The batches of a pipeline, from any of them on."""
 
-    def __init__(self, pipeline: Pipeline):
+    def __init__(self, pipeline: Pipeline, seed: int):
         self._pipeline = pipeline
+        self._seed = seed
         self._next_batch = 0
         self._data = {
-            "seed": pipeline.seed,
+            "seed": seed,
             "shuffle": pipeline.shuffle,
             "batch_size": pipeline.batch_size,
             "num_examples": [len(pipeline.source)],
@@ -1430,7 +1606,7 @@ class BatchIterator(Iterator[dict[str, np.ndarray]]):
         if self._next_batch == self._pipeline.num_batches:
             raise StopIteration
         self._next_batch += 1
-        return self._pipeline.batch(self._next_batch - 1)
+        return self._pipeline.batch(self._next_batch - 1, self._seed)
 
     def get_state(self) -> dict[str, Any]:
         """Where the iterator stands, for `json`."""
@@ -1688,6 +1864,20 @@ class TokenWindows(Source):
         return {"tokens": spec, "labels": spec}
 
 
+def derived_seed(seed: int, name: str) -> int:
+    """The seed of one part of something that has a seed.
+
+    Args:
+      seed: Of the whole.
+      name: What the part is to it: `train_data`.
+
+    Returns:
+      A number below 2**32, another one for every seed and name.
+    """
+    mixed = np.random.SeedSequence((seed % 2**32, *name.encode()))
+    return int(mixed.generate_state(1)[0])
+
+
 # Training
 # --------
 
@@ -1739,15 +1929,31 @@ class Elements(NamedTuple):
     weights: jax.Array
     factor: jax.Array
 
-    def mean(self) -> jax.Array:
-        """The weighted mean of the values, []; 0, not 0/0, where all is padding."""
+    def mean(self, count: jax.Array | None = None) -> jax.Array:
+        """The weighted mean of the values, []; 0, not 0/0, where all is padding.
+
+        Args:
+          count: The sum of weights that it is taken over, [] float32, where these are
+            but some of the elements: then it is their share of the mean.
+        """
         total = jnp.sum(weighted(self.values, self.weights))
-        return total / jnp.maximum(jnp.sum(self.weights), 1.0)
+        over = jnp.sum(self.weights) if count is None else count
+        return total / jnp.maximum(over, 1.0)
 
 
-def total_loss(losses: Mapping[str, Elements]) -> jax.Array:
-    """What is minimized: the sum of factor times mean over all losses, []."""
-    means = [elements.factor * elements.mean() for elements in losses.values()]
+def total_loss(
+    losses: Mapping[str, Elements], counts: Mapping[str, jax.Array] | None = None
+) -> jax.Array:
+    """What is minimized: the sum of factor times mean over all losses, [].
+
+    Args:
+      losses: Elements by the loss's name.
+      counts: What each mean is taken over; None: the elements that are there.
+    """
+    means = [
+        elements.factor * elements.mean(None if counts is None else counts[name])
+        for name, elements in losses.items()
+    ]
     return jnp.sum(jnp.stack(means)) if len(means) > 1 else means[0]
 
 
@@ -2125,6 +2331,17 @@ class TrainState:
     opt_state: Any
     window: Any
 
+    @property
+    def eval_params(self) -> Any:
+        """What is evaluated."""
+        return self.params
+
+
+def as_saved(state: TrainState) -> dict[str, Any]:
+    """The fields of a state (or of shapes, or layouts) that are not None, by name."""
+    fields = {name: getattr(state, name) for name in state.__dataclass_fields__}
+    return {name: value for name, value in fields.items() if value is not None}
+
 
 # The parts of a checkpoint, each a folder in it.
 ITEMS = ("state", "data", "record")
@@ -2178,7 +2395,7 @@ class Checkpoints:
         self._manager.save(
             step,
             args=ocp.args.Composite(
-                state=ocp.args.StandardSave(state),
+                state=ocp.args.StandardSave(as_saved(state)),
                 data=ocp.args.JsonSave(dict(data)),
                 record=ocp.args.JsonSave({}),
             ),
@@ -2197,10 +2414,11 @@ class Checkpoints:
         restored = self._manager.restore(
             step,
             args=ocp.args.Composite(
-                state=ocp.args.StandardRestore(target), data=ocp.args.JsonRestore()
+                state=ocp.args.StandardRestore(as_saved(target)),
+                data=ocp.args.JsonRestore(),
             ),
         )
-        return restored["state"], restored["data"]
+        return TrainState(**restored["state"]), restored["data"]
 
 
 class MetricsFile:
@@ -2225,14 +2443,24 @@ class MetricsFile:
         return step in self._evaluated
 
     def write(self, step: int, values: Mapping[str, float]) -> None:
-        """Keeps the numbers of a step; JSON has none that are not finite."""
-        plain = {n: v if math.isfinite(v) else str(v) for n, v in values.items()}
-        self._file.write(json.dumps({"step": step} | plain) + "\n")
+        """Keeps the numbers of a step."""
+        self._file.write(json.dumps({"step": step} | plain_numbers(values)) + "\n")
         self._file.flush()
 
     def close(self) -> None:
         """Ends; nothing is written after this."""
         self._file.close()
+
+
+def plain_numbers(values: Mapping[str, Any]) -> dict[str, Any]:
+    """As JSON has them: none that are not finite; histograms summed up."""
+    plain: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, float | int):
+            plain[name] = value if math.isfinite(value) else str(value)
+        else:
+            plain[name] = plain_numbers(value.summary())
+    return plain
 
 
 Inputs = Mapping[str, Any]
@@ -2241,6 +2469,7 @@ Variables = Mapping[str, Any]
 Place = tuple[str | int, ...]
 
 
+@runtime_checkable
 class Model(Protocol):
     """A model as two pure functions over variables.
 
@@ -2356,6 +2585,16 @@ def wanted_interms(*parts: Any, keys: Sequence[str] = ()) -> tuple[Place, ...]:
     return tuple(dict.fromkeys(key[1:] for key in read if key[0] == "interms"))
 
 
+def wanted_parts(*parts: Any, keys: Sequence[str] = ()) -> tuple[str, ...]:
+    """Which of what a model gives is read: `preds`, `interms`, both or none."""
+    texts = [str(key) for key in (*keys_of(parts, "").values(), *keys)]
+    return tuple(
+        name
+        for name in ("preds", "interms")
+        if any(re.match(rf"{name}\b", text) for text in texts)
+    )
+
+
 def forward(
     model: Model,
     losses: Mapping[str, Loss],
@@ -2438,8 +2677,12 @@ class LineProgress:
 
 
 def format_values(values: Mapping[str, float]) -> str:
-    """`loss 2.345  learning_rate 0.001`: four significant digits each."""
-    return "  ".join(f"{name} {value:.4g}" for name, value in values.items())
+    """`loss 2.345  learning_rate 0.001`: four significant digits each.
+
+    What is no number, a histogram, is left out.
+    """
+    numbers = {n: v for n, v in values.items() if isinstance(v, float | int)}
+    return "  ".join(f"{name} {value:.4g}" for name, value in numbers.items())
 
 
 # Half of the bits of an int32. A float32 holds such a half exactly; the bits of a small
@@ -2467,7 +2710,8 @@ def compute_states(
     return states
 
 
-@flax.struct.dataclass
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
 class Packed:
     """All arrays of a tree in one: it goes to the host in a fraction of the time.
 
@@ -2475,22 +2719,29 @@ class Packed:
       values: `[n]` float32: the leaves one after another. Integers of 32 bits are two
         floats each, so they stay exact.
       structure: The tree's.
-      leaves: The shape and type of each leaf.
+      leaves: The shape and type of each leaf, and whether it has two floats for each
+        of its integers.
     """
 
     values: Any
-    structure: Any = flax.struct.field(pytree_node=False)
-    leaves: tuple[tuple[tuple[int, ...], str], ...] = flax.struct.field(
-        pytree_node=False
+    structure: Any = dataclasses.field(metadata={"static": True})
+    leaves: tuple[tuple[tuple[int, ...], str, bool], ...] = dataclasses.field(
+        metadata={"static": True}
     )
 
     def unpack(self) -> Any:
         """The tree, of NumPy arrays; waits for the devices."""
         flat = np.asarray(self.values)
         found, begin = [], 0
-        for shape, dtype in self.leaves:
-            end = begin + math.prod(shape) * (2 if _is_wide(dtype) else 1)
-            found.append(_from_floats(flat[begin:end], dtype).reshape(shape))
+        for shape, dtype, is_wide in self.leaves:
+            end = begin + math.prod(shape) * (2 if is_wide else 1)
+            leaf = flat[begin:end]
+            if is_wide:
+                high, low = leaf.astype(np.int64).reshape(2, -1)
+                leaf = ((high << _HALF) + low).astype(dtype)
+            elif dtype != "float32":
+                leaf = leaf.astype(jnp.dtype(dtype))
+            found.append(leaf.reshape(shape))
             begin = end
         return jax.tree.unflatten(self.structure, found)
 
@@ -2503,7 +2754,7 @@ def pack_states(tree: Any) -> Packed:
     return Packed(
         values=jnp.concatenate(parts) if parts else jnp.zeros(0, jnp.float32),
         structure=structure,
-        leaves=tuple((array.shape, array.dtype.name) for array in arrays),
+        leaves=tuple((a.shape, a.dtype.name, _is_wide(a.dtype)) for a in arrays),
     )
 
 
@@ -2520,7 +2771,7 @@ def pack_states_if(wanted: jax.Array, compute: Callable[[], Any]) -> Packed:
         lambda: pack_states(compute()).values,
         lambda: jnp.zeros(like.values.shape, jnp.float32),
     )
-    return like.replace(values=values)
+    return dataclasses.replace(like, values=values)
 
 
 def merge_states(
@@ -2538,23 +2789,25 @@ def merge_states(
 
 def results(
     metrics: Mapping[str, Metric], states: Mapping[str, State]
-) -> dict[str, float]:
+) -> dict[str, Any]:
     """What each state comes to; a metric of several numbers gives `NAME/part`."""
-    found: dict[str, float] = {}
+    found: dict[str, Any] = {}
     for name, metric in metrics.items():
         result = metric.result(states[name])
         if isinstance(result, Mapping):
-            found |= {
-                f"{name}/{part}": float(number) for part, number in result.items()
-            }
+            found |= {f"{name}/{part}": _plain(one) for part, one in result.items()}
         else:
-            found[name] = float(result)
+            found[name] = _plain(result)
     return found
 
 
-def _is_wide(dtype: Any) -> bool:
-    known = jnp.dtype(dtype)
-    return known.kind in "iu" and known.itemsize > 2
+def _plain(result: Any) -> Any:
+    """A number as Python's own; a histogram (`Bars`), for writers to draw, as it is."""
+    return result if dataclasses.is_dataclass(result) else float(result)
+
+
+def _is_wide(dtype: np.dtype) -> bool:
+    return dtype.kind in "iu" and dtype.itemsize > 2
 
 
 def _as_floats(array: jax.Array) -> jax.Array:
@@ -2565,11 +2818,125 @@ def _as_floats(array: jax.Array) -> jax.Array:
     return jnp.concatenate([high.astype(jnp.float32), low.astype(jnp.float32)])
 
 
-def _from_floats(flat: np.ndarray, dtype: str) -> np.ndarray:
-    if not _is_wide(dtype):
-        return flat.astype(jnp.dtype(dtype))
-    high, low = flat.astype(np.int64).reshape(2, -1)
-    return ((high << _HALF) + low).astype(dtype)
+def batch_gradient(
+    objective: Callable[..., Any],
+    params: Any,
+    model_state: Any,
+    batch: Any,
+    rng: jax.Array,
+    **how: Any,
+) -> tuple[jax.Array, Any, dict[str, Any], Any]:
+    """What is minimized, its gradient, the context, and the model's other variables."""
+    del how  # at once, in one part
+    (value, (context, model_state)), grads = jax.value_and_grad(
+        objective, has_aux=True
+    )(params, model_state, batch, rng, None)
+    return value, grads, context, model_state
+
+
+def held(params: Any, opt_state: Any) -> Any:
+    """The parameters."""
+    del opt_state
+    return params
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class UpdateRules:
+    """How an update is made, beside the optimizer; the fields are `Trainer`'s.
+
+    Attributes:
+      microbatches: In how many parts a batch is differentiated.
+      ema: An `Ema`, or None.
+      loss_scale: A `LossScale` or a `DynamicLossScale`, or None.
+      skip_nonfinite: A `SkipNonfinite`, or None.
+    """
+
+    microbatches: int = 1
+    ema: Any = None
+    loss_scale: Any = None
+    skip_nonfinite: Any = None
+
+
+class Updated(NamedTuple):
+    """What an update made.
+
+    Attributes:
+      kept: Fields of the next `TrainState`.
+      updates: What was added to the parameters.
+      grads: The gradient of the loss.
+      grad_norm: Its norm over all parameters, [] float32.
+      failed: Whether loss or gradient were not finite, [] bool.
+      made: How many updates were made before this one, [] int32.
+      left_out: How many steps made none: 0.
+      reported: What a step reports beside what every step does: nothing.
+    """
+
+    kept: dict[str, Any]
+    updates: Any
+    grads: Any
+    grad_norm: jax.Array
+    failed: jax.Array
+    made: jax.Array
+    left_out: int = 0
+    reported: tuple[jax.Array, ...] = ()
+
+    def counted(self, number: jax.Array) -> jax.Array:
+        """A number of this step as a sum takes it up."""
+        return number
+
+
+def begin_updates(rules: UpdateRules, params: Any) -> dict[str, Any]:
+    """Nothing more is kept."""
+    del rules, params
+    return {}
+
+
+def lay_out_updates(state: TrainState, params: Any) -> dict[str, Any]:
+    """Nothing more is laid out."""
+    del state, params
+    return {}
+
+
+def loss_factor(rules: UpdateRules, state: TrainState) -> None:
+    """The loss is differentiated as it is."""
+    del rules, state
+
+
+def update_reports(rules: UpdateRules) -> tuple[str, ...]:
+    """Nothing more is reported."""
+    del rules
+    return ()
+
+
+def remarks(state: TrainState) -> list[str]:
+    """Nothing is to be said at the end."""
+    del state
+    return []
+
+
+def make_update(
+    optimizer: optax.GradientTransformation,
+    rules: UpdateRules,
+    state: TrainState,
+    *,
+    loss: jax.Array,
+    grads: Any,
+    model_state: Any,
+    new_window: jax.Array,
+) -> Updated:
+    """One update of the state, of the gradient of the loss."""
+    del rules, new_window
+    updates, opt_state = optimizer.update(grads, state.opt_state, state.params)
+    params = optax.apply_updates(state.params, updates)
+    grad_norm = optax.tree.norm(grads)
+    return Updated(
+        kept={"params": params, "opt_state": opt_state, "model_state": model_state},
+        updates=updates,
+        grads=grads,
+        grad_norm=grad_norm,
+        failed=~(jnp.isfinite(loss) & jnp.isfinite(grad_norm)),
+        made=state.step,
+    )
 
 
 Batch = Mapping[str, Any]
@@ -2582,6 +2949,9 @@ Measure = Callable[[Context, jax.Array], Any]
 # arguments costs more than all of this arithmetic.
 WINDOW = ("steps", "loss", "grad_norm", "elements", "first_nonfinite")
 
+# The schedule that follows the optimizer's own count of its updates.
+RATE = "learning_rate"
+
 
 def window_names(losses: Collection[str]) -> tuple[str, ...]:
     """What `TrainState.window` sums up: `WINDOW`, and losses where they are several."""
@@ -2592,7 +2962,7 @@ def window_names(losses: Collection[str]) -> tuple[str, ...]:
 def report_names(
     losses: Collection[str], schedules: Collection[str]
 ) -> tuple[str, ...]:
-    """What a step reports, in its order."""
+    """What a step reports, in its order, before `update_reports`."""
     return (*window_names(losses), "param_norm", "stop_votes", *schedules)
 
 
@@ -2606,7 +2976,8 @@ def make_init(
     model: Model,
     optimizer: optax.GradientTransformation,
     seed: int,
-    losses: Collection[str] = (),
+    losses: Collection[str],
+    rules: UpdateRules,
 ) -> Callable[[Any], TrainState]:
     """The function from the model's inputs to the state before step 1.
 
@@ -2615,7 +2986,7 @@ def make_init(
 
     def init(inputs: Any) -> TrainState:
         variables = model.init(jax.random.key(seed), inputs)
-        return initial_state(variables, optimizer, losses)
+        return initial_state(variables, optimizer, losses, rules)
 
     return init
 
@@ -2623,7 +2994,8 @@ def make_init(
 def initial_state(
     variables: Mapping[str, Any],
     optimizer: optax.GradientTransformation,
-    losses: Collection[str] = (),
+    losses: Collection[str],
+    rules: UpdateRules,
 ) -> TrainState:
     """The state before step 1, from what a model's `init` makes.
 
@@ -2631,6 +3003,7 @@ def initial_state(
       variables: Boxed or bare.
       optimizer: Makes its own state.
       losses: The names of the losses.
+      rules: How updates are made, beside the optimizer.
     """
     bare = dict(nn.meta.unbox(variables))
     params = bare.pop("params", {})
@@ -2640,6 +3013,7 @@ def initial_state(
         model_state=bare,
         opt_state=optimizer.init(params),
         window=jnp.zeros(len(window_names(losses)), jnp.float32),
+        **begin_updates(rules, params),
     )
 
 
@@ -2653,8 +3027,10 @@ def make_train_step(
     log_every: int,
     num_train_steps: int,
     seed: int,
+    rules: UpdateRules,
     capture: Sequence[Place] = (),
     measure: Measure | None = None,
+    measured_parts: Collection[str] = (),
 ) -> Callable[..., tuple[TrainState, jax.Array, Any]]:
     """The function `(state, batch, votes=None) -> (state, report, measured)`.
 
@@ -2675,50 +3051,73 @@ def make_train_step(
       log_every: Steps between log points.
       num_train_steps: The last step, which is a log point too.
       seed: Of dropout.
+      rules: How an update is made, beside the optimizer.
       capture: The intermediates that a loss or `measure` reads.
       measure: Makes `measured` of the whole context; None: that is None.
+      measured_parts: What it reads of what the model gives: `preds`, `interms`.
     """
 
     def train_step(
         state: TrainState, batch: Batch, votes: jax.Array | None = None
     ) -> tuple[TrainState, jax.Array, Any]:
         rng = jax.random.fold_in(jax.random.key(seed), state.step)
+        factor = loss_factor(rules, state)
 
-        def objective(params: Any) -> tuple[jax.Array, Any]:
+        def objective(
+            params: Any, model_state: Any, rows: Batch, key: jax.Array, counts: Any
+        ) -> tuple[jax.Array, Any]:
             context, model_state = forward(
                 model,
                 losses,
                 inputs,
-                variables={"params": params, **state.model_state},
-                batch=batch,
+                variables={"params": held(params, state.opt_state), **model_state},
+                batch=rows,
                 step=state.step,
-                rngs={"dropout": rng},
+                rngs={"dropout": key},
                 capture=capture,
             )
-            return total_loss(context["losses"]), (context, model_state)
+            loss = total_loss(context["losses"], counts)
+            scaled = loss if factor is None else loss * factor
+            return scaled, (context, model_state)
 
-        gradient = jax.value_and_grad(objective, has_aux=True)
-        (loss, (context, model_state)), grads = gradient(state.params)
-        updates, opt_state = optimizer.update(grads, state.opt_state, state.params)
-        params = optax.apply_updates(state.params, updates)
+        loss, grads, context, model_state = batch_gradient(
+            objective,
+            state.params,
+            state.model_state,
+            batch,
+            rng,
+            microbatches=rules.microbatches,
+            losses=losses,
+            keep=measured_parts,
+        )
+        loss = loss if factor is None else loss / factor
+        new_window = state.step % log_every == 0
+        done = make_update(
+            optimizer,
+            rules,
+            state,
+            loss=loss,
+            grads=grads,
+            model_state=model_state,
+            new_window=new_window,
+        )
+        params = done.kept["params"]
         step = state.step + 1
 
-        grad_norm = optax.tree.norm(grads)
-        window = jnp.where(state.step % log_every == 0, 0.0, state.window)
+        window = jnp.where(new_window, 0.0, state.window)
         steps = window[0] + 1
-        finite = jnp.isfinite(loss) & jnp.isfinite(grad_norm)
-        newly = ~finite & (window[WINDOW.index("first_nonfinite")] == 0)
+        newly = done.failed & (window[WINDOW.index("first_nonfinite")] == 0)
         # JAX has put them into the order of their names.
         first, *others = found = [context["losses"][name] for name in losses]
         means = [one.mean() for one in found] if others else []
         window += jnp.stack(
             [
                 jnp.float32(1),
-                loss,
-                grad_norm,
+                done.counted(loss),
+                done.counted(done.grad_norm),
                 jnp.sum(first.weights),
                 jnp.where(newly, steps, 0.0),
-                *means,
+                *map(done.counted, means),
             ]
         )
         at_log_point = (step % log_every == 0) | (step == num_train_steps)
@@ -2727,32 +3126,32 @@ def make_train_step(
             lambda: optax.tree.norm(params).astype(jnp.float32),
             lambda: jnp.float32(0),
         )
+        counted = steps - done.left_out
         report = jnp.concatenate(
             [
                 window[:1],
-                window[1:3] / steps,
+                window[1:3] / counted,
                 window[3:5],
-                window[5:] / steps,
+                window[5:] / counted,
                 jnp.stack(
                     [
                         param_norm,
                         jnp.float32(0) if votes is None else jnp.max(votes),
-                        *(_value(rate, state.step) for rate in schedules.values()),
+                        *(
+                            _value(rate, done.made if name == RATE else state.step)
+                            for name, rate in schedules.items()
+                        ),
+                        *done.reported,
                     ]
                 ),
             ]
         )
         measured = None
         if measure is not None:
-            context |= {"params": state.params, "grads": grads, "updates": updates}
+            context |= {"params": state.params, "step": state.step}
+            context |= {"grads": done.grads, "updates": done.updates}
             measured = measure(context, at_log_point)
-        state = TrainState(
-            step=step,
-            params=params,
-            model_state=model_state,
-            opt_state=opt_state,
-            window=window,
-        )
+        state = TrainState(step=step, window=window, **done.kept)
         return state, report, measured
 
     return train_step
@@ -2791,11 +3190,13 @@ def make_eval_step(
     inputs: Mapping[str, str],
     metrics: Mapping[str, Metric],
     capture: Sequence[Place] = (),
+    where: str = "metrics",
 ) -> Callable[..., Packed]:
     """The function `(params, model_state, batch, step) -> Packed`.
 
     What is packed are the metrics' states of this batch, by name. `step` is the number
-    of updates that were made, [] int32, for losses whose weight is a schedule.
+    of updates that were made, [] int32, for losses whose weight is a schedule. `where`
+    is the config path of the metrics, for messages.
     """
 
     def eval_step(
@@ -2811,7 +3212,7 @@ def make_eval_step(
             rngs={},
             capture=capture,
         )
-        return pack_states(compute_states(metrics, context))
+        return pack_states(compute_states(metrics, context, where=where))
 
     return eval_step
 
@@ -2860,7 +3261,9 @@ class Setup:
         self._rules = tuple(trainer.rules)
         self._trainer = trainer
         losses = trainer.losses
-        self._init = make_init(model, trainer.optimizer, trainer.seed, tuple(losses))
+        self._init = make_init(
+            model, trainer.optimizer, trainer.seed, tuple(losses), trainer.update_rules
+        )
         self._train_step = make_train_step(
             model,
             losses,
@@ -2870,8 +3273,10 @@ class Setup:
             log_every=trainer.log_every,
             num_train_steps=trainer.num_train_steps,
             seed=trainer.seed,
+            rules=trainer.update_rules,
             capture=wanted_interms(losses, trainer.train_metrics),
             measure=at_log_points(trainer.train_metrics),
+            measured_parts=wanted_parts(trainer.train_metrics),
         )
         self._eval_step = make_eval_step(
             model,
@@ -2895,6 +3300,7 @@ class Setup:
             model_state=specs,
             opt_state=like_parameters(self.state.opt_state, self.state.params, params),
             window=PartitionSpec(),
+            **lay_out_updates(self.state, params),
         )
         self.shardings = named(layout, self._mesh)
         batch_spec = mesh_spec(("batch",), self._rules)
@@ -2924,14 +3330,14 @@ class Setup:
             return jax.jit(
                 self._eval_step,
                 in_shardings=(
-                    self.shardings.params,
+                    self.shardings.eval_params,
                     self.shardings.model_state,
                     self.batch_sharding,
                     self._replicated,
                 ),
                 out_shardings=self._replicated,
             ).lower(
-                self.state.params,
+                self.state.eval_params,
                 self.state.model_state,
                 abstract_batch(self._trainer.eval_data),
                 step_spec(),
@@ -2976,6 +3382,10 @@ class Trainer:
       train_metrics: What a log point reports of its own batch, by name.
       learning_rate: What the optimizer was given as its own, to be logged.
       schedules: Other values that follow the step, to be logged.
+      microbatches: In how many parts a step computes its gradient.
+      ema: An average of the parameters, to be evaluated.
+      loss_scale: What the loss is multiplied by while it is differentiated.
+      skip_nonfinite: What is done about steps that are not finite.
       mesh: The device mesh.
       rules: What mesh axes a logical axis is cut over.
       log_every: Steps between log points; what is logged is a mean over them.
@@ -2995,6 +3405,10 @@ class Trainer:
     train_metrics: Mapping[str, Metric] = dataclasses.field(default_factory=dict)
     learning_rate: Schedule | float | None = None
     schedules: Mapping[str, Schedule | float] = dataclasses.field(default_factory=dict)
+    microbatches: int = 1
+    ema: Any = None
+    loss_scale: Any = None
+    skip_nonfinite: Any = None
     mesh: Mesh = Mesh()
     rules: AxisRules = DEFAULT_RULES
     log_every: int = 100
@@ -3014,6 +3428,16 @@ class Trainer:
         own = {} if rate is None else {"learning_rate": rate}
         return own | {f"schedules/{name}": s for name, s in self.schedules.items()}
 
+    @property
+    def update_rules(self) -> UpdateRules:
+        """How an update is made, beside the optimizer."""
+        return UpdateRules(
+            microbatches=self.microbatches,
+            ema=self.ema,
+            loss_scale=self.loss_scale,
+            skip_nonfinite=self.skip_nonfinite,
+        )
+
     @functools.cached_property
     def setup(self) -> Setup:
         """Shapes, layout and functions of the run on the devices that are there."""
@@ -3027,7 +3451,9 @@ class Trainer:
         """
         folder = epath.Path(workdir)
         setup = self.setup
-        batches = self.train_data.batches()
+        batches = self.train_data.batches(
+            default_seed=derived_seed(self.seed, "train_data")
+        )
         with Checkpoints(folder / "checkpoints", self.checkpoints) as checkpoints:
             step = checkpoints.last_step or 0
             if checkpoints.last_step is None:
@@ -3064,10 +3490,9 @@ class Trainer:
                     now = time.perf_counter()
                     rate = (step - timed) / (now - began)
                     elements = rate * values["elements"] / values["steps"]
-                    told = {
-                        name: values[name]
-                        for name in logged(self.losses, self.all_schedules)
-                    }
+                    names = logged(self.losses, self.all_schedules)
+                    names += update_reports(self.update_rules)
+                    told = {name: values[name] for name in names}
                     if measured is not None:
                         numbers = results(self.train_metrics, measured.unpack())
                         told |= {f"train/{name}": x for name, x in numbers.items()}
@@ -3084,11 +3509,14 @@ class Trainer:
                     self._checked(step, report)
                 checkpoints.save(state, batches.get_state(), step=step)
             metrics.close()
+            for remark in remarks(state):
+                progress.say(remark)
         return Result(step=step, finished=step >= self.num_train_steps)
 
     def _checked(self, step: int, report: jax.Array) -> dict[str, float]:
         """A step's report by name; refuses numbers that are not finite."""
         names = report_names(self.losses, self.all_schedules)
+        names += update_reports(self.update_rules)
         values = dict(zip(names, np.asarray(report).tolist(), strict=True))
         if values["first_nonfinite"]:
             bad = step - int(values["steps"]) + int(values["first_nonfinite"])
@@ -3107,13 +3535,19 @@ class Trainer:
 
     def _evaluate(self, state: TrainState) -> dict[str, float]:
         """Each metric over the whole set."""
-        assert self.eval_data is not None
+        data = self.eval_data
+        assert data is not None and data.num_epochs is not None
         totals = None
-        for rows in self.eval_data.batches():
+        seed = derived_seed(self.seed, "eval_data")
+        for rows in data.batches(default_seed=seed):
             batch = jax.device_put(rows, self.setup.batch_sharding)
-            packed = self._eval_step(state.params, state.model_state, batch, state.step)
+            packed = self._eval_step(
+                state.eval_params, state.model_state, batch, state.step
+            )
             totals = merge_states(self.metrics, totals, packed.unpack())
         numbers = {} if totals is None else results(self.metrics, totals)
+        seen = data.batch_size * (data.num_batches or 0)
+        numbers["rows"] = min(seen, data.num_epochs * data.num_examples)
         return {f"eval/{name}": number for name, number in numbers.items()}
 
     @functools.cached_property
@@ -3158,6 +3592,7 @@ def experiment(*, num_train_steps: int = 1500, seed: int = 0) -> Trainer:
             batch_size=8,
             shuffle=True,
             num_epochs=None,
+            seed=0,
             remainder="drop",
         ),
         optimizer=optax.chain(
@@ -3174,6 +3609,7 @@ def experiment(*, num_train_steps: int = 1500, seed: int = 0) -> Trainer:
             batch_size=64,
             shuffle=False,
             num_epochs=1,
+            seed=0,
             remainder="pad",
         ),
         metrics={"loss": MeanLoss(), "bits_per_byte": BitsPerByte(tokenizer=tokenizer)},

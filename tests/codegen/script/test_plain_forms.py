@@ -8,8 +8,10 @@ import io
 import itertools
 import json
 
+import fiddle as fdl
 import numpy as np
 import pytest
+from etils import epath
 
 import fdlkit
 from fdlkit import eject, keys
@@ -31,9 +33,15 @@ from fdlkit.graph.snapshot import take
 from fdlkit.sharding.mesh import Mesh, MeshAxes
 from fdlkit.targets.loading import load
 from fdlkit.train.checkpoints import CheckpointPolicy
+from fdlkit.train.ema import Ema
+from fdlkit.train.histograms import Bars
+from fdlkit.train.loss_scale import DynamicLossScale
+from fdlkit.train.nonfinite import SkipNonfinite
+from fdlkit.train.optimizers import by_path, frozen
 from fdlkit.train.progress import LineProgress
 from fdlkit.train.stop import Stop
 from fdlkit.train.trainer import Trainer
+from fdlkit.train.writers import JsonLines
 from tests.codegen.script.conftest import OUTSIDE
 
 ROWS = {"x": np.arange(23), "y": np.arange(23.0) / 2}
@@ -130,8 +138,6 @@ def test_meshes_are_the_same():
 
 
 def test_a_metrics_file_is_cut_back(tmp_path):
-    from etils import epath
-
     path = epath.Path(tmp_path / "metrics.jsonl")
     path.write_text(
         '{"step": 1, "loss": 2.0}\n{"step": 1, "eval/a": 1}\n{"step": 2}\n{"st'
@@ -145,6 +151,27 @@ def test_a_metrics_file_is_cut_back(tmp_path):
         {"step": 1, "eval/a": 1},
         {"step": 2, "loss": "nan"},
     ]
+
+
+def test_histograms_are_summed_up_in_both_files_alike(tmp_path):
+    bars = Bars(
+        limits=[0.0, 1.0],
+        counts=[1.0, 3.0],
+        least=0.0,
+        most=1.0,
+        count=4.0,
+        total=float("inf"),
+        squares=1.0,
+    )
+    values = {"loss": 2, "train/grads": bars, "rate": float("nan")}
+    plain = MetricsFile(epath.Path(tmp_path / "plain.jsonl"), 0)
+    whole = JsonLines(name="whole.jsonl").open(epath.Path(tmp_path), 0)
+    for file in (plain, whole):
+        file.write(1, values)
+        file.close()
+    lines = [(tmp_path / f"{name}.jsonl").read_text() for name in ("plain", "whole")]
+    assert lines[0] == lines[1]
+    assert '"mean": "inf"' in lines[0]
 
 
 def test_every_plain_form_takes_nothing_that_the_original_does_not():
@@ -216,6 +243,58 @@ def test_a_plain_run_logs_what_a_run_logs_and_goes_on_from_it(line, tmp_path):
     assert numbers(mixed) == numbers(own)
     again = as_plain(line).train(str(mixed), stop=Stop(), progress=progress())
     assert again.finished and numbers(mixed) == numbers(own)
+
+
+RULES = {
+    "microbatches": 2,
+    "ema": Ema(decay=0.9),
+    "loss_scale": DynamicLossScale(initial=2.0, interval=2),
+    "skip_nonfinite": SkipNonfinite(),
+}
+
+
+def test_a_plain_run_makes_its_updates_by_the_same_rules(line, tmp_path):
+    """And each goes on from the other's checkpoint."""
+    whole = dataclasses.replace(line, **RULES)
+    half = dataclasses.replace(whole, num_train_steps=4)
+    told = io.StringIO()
+
+    def plainly(trainer, folder):
+        progress = LineProgress(stream=told, num_train_steps=trainer.num_train_steps)
+        as_plain(trainer).train(str(folder), stop=Stop(), progress=progress)
+
+    def numbers(folder):
+        lines = map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
+        return [{n: v for n, v in x.items() if "per_sec" not in n} for x in lines]
+
+    whole.train(tmp_path / "own")
+    half.train(tmp_path / "one")
+    plainly(whole, tmp_path / "one")
+    plainly(half, tmp_path / "other")
+    whole.train(tmp_path / "other")
+    last = numbers(tmp_path / "own")[-2:]
+    assert {"loss_scale", "skipped"} <= last[0].keys() | last[1].keys()
+    assert numbers(tmp_path / "one")[-2:] == last
+    assert numbers(tmp_path / "other")[-2:] == last
+
+
+@pytest.mark.parametrize("rule", [*RULES, "frozen"])
+def test_a_plain_update_stands_in_only_where_nothing_is_around_it(rule):
+    assert "make_update" in chosen_for(lambda cfg: None)
+
+    def change(cfg):
+        if rule == "frozen":
+            groups = {"embed/**": fdl.Config(frozen), "**": cfg.optimizer}
+            cfg.optimizer = fdl.Config(by_path, groups=groups)
+            cfg.learning_rate = None
+        elif rule == "microbatches":
+            cfg.microbatches = 2
+        else:
+            setattr(cfg, rule, fdl.Config(type(RULES[rule])))
+
+    found = chosen_for(change)
+    assert "Trainer" in found
+    assert not {"make_update", "batch_gradient", "held"} & found.keys()
 
 
 def chosen_for(change):

@@ -26,6 +26,7 @@ EXPERIMENTS = {
     "experiments/lm.py:tied": SHORT,
     "own_module.py:base": EACH,
     "own_loss.py:base": EACH,
+    "own_loss.py:several": EACH,
     "all_metrics.py:base": (*EACH, "--fdl_set=eval_every=5"),
     "own_corpus.py:base": EACH,
     "own_trainer.py:base": EACH,

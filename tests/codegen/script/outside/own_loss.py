@@ -11,8 +11,9 @@ import optax
 from fdlkit.data.pipeline import Pipeline
 from fdlkit.data.source import InMemory
 from fdlkit.keys import Key
-from fdlkit.train.losses import Loss
+from fdlkit.train.losses import Loss, SquaredError
 from fdlkit.train.metrics import Metric
+from fdlkit.train.metrics_of_values import Mean, SkipNan, TreeNorm
 from fdlkit.train.trainer import Trainer
 
 FLOOR = 1e-3
@@ -87,3 +88,21 @@ def base():
         num_train_steps=20,
         log_every=1,
     )
+
+
+def several():
+    """Two losses, one of them of an intermediate; metrics at log points."""
+    cfg = base()
+    fade = fdl.Config(optax.linear_schedule, 0.1, 0.0, 20)
+    line = "interms.line.__call__[0]"
+    cfg.loss = {
+        "fit": fdl.Config(Huber, delta=0.5),
+        "small": fdl.Config(SquaredError, predictions=line, labels=line, weight=fade),
+    }
+    cfg.schedules = {"small": fade}
+    cfg.train_metrics = {
+        "near": fdl.Config(Near, within=1.0),
+        "grads": fdl.Config(TreeNorm, tree="grads.line"),
+        "line": fdl.Config(SkipNan, metric=fdl.Config(Mean, values=line)),
+    }
+    return cfg

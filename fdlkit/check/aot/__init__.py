@@ -1,0 +1,1 @@
+"""Compiling a training step for a TPU slice that is not there."""

@@ -1,0 +1,1 @@
+"""Plain forms of definitions of `fdlkit.nn`."""

@@ -1,0 +1,15 @@
+"""An axis that cuts the stacked layers, and nothing that is computed with."""
+
+from __future__ import annotations
+
+import fdlkit
+from fdlkit.sharding.layout import DEFAULT_RULES
+
+MESH = {"data": 2, "context": 2}
+
+
+def broken():
+    cfg = fdlkit.load("experiments/lm.py:tiny")
+    changed = {"layers": "context", "time": None}
+    cfg.rules = tuple((name, changed.get(name, to)) for name, to in DEFAULT_RULES)
+    return cfg
