@@ -4,7 +4,8 @@
     fdlkit check experiments/gpt3.py:gpt3_adam_org_hp_bs1p5k_1536replicas
     fdlkit train experiments/gpt3.py:tiny --workdir=runs/gpt3
 
-The last one trains in seconds on anything. Its language has an entropy of EXPECTED.
+The last one makes 60 steps, in a minute or so on anything. Of its language a uniform
+guess costs 4.16 nats a token, perfect knowledge 0.73; its evaluation ends below 2.4.
 
 Every function is named after the experiment of `paxml/tasks/lm/params/c4.py`, less
 `C4Spmd`; `gpt_126m_base` is NVIDIA's (`paxml/contrib/gpu/scripts_gpu/configs.py`). The
