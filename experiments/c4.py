@@ -4,7 +4,8 @@
     fdlkit check experiments/c4.py:spmd_22b_adam_2xv4_128
     fdlkit train experiments/c4.py:tiny --workdir=runs/c4
 
-The last one trains in seconds on anything. Its language has an entropy of EXPECTED.
+The last one makes 60 steps, in a minute or so on anything. Of its language a uniform
+guess costs 4.16 nats a token, perfect knowledge 0.73; its evaluation ends at 1.37.
 
 Every function is named after the experiment of `paxml/tasks/lm/params/c4.py` or
 `c4_multislice.py`; GPT-3 is in `gpt3.py`. The arguments are what people change; every

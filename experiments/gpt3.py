@@ -4,7 +4,8 @@
     fdlkit check experiments/gpt3.py:gpt3_adam_org_hp_bs1p5k_1536replicas
     fdlkit train experiments/gpt3.py:tiny --workdir=runs/gpt3
 
-The last one trains in seconds on anything. Its language has an entropy of EXPECTED.
+The last one makes 60 steps, in a minute or so on anything. Of its language a uniform
+guess costs 4.16 nats a token, perfect knowledge 0.73; its evaluation ends below 2.4.
 
 Every function is named after the experiment of `paxml/tasks/lm/params/c4.py`, less
 `C4Spmd`; `gpt_126m_base` is NVIDIA's (`paxml/contrib/gpu/scripts_gpu/configs.py`). The
@@ -48,7 +49,7 @@ Pax's code differ, this is what the code does:
   divide 50,257. Pax pads the table on such a mesh; here it is whole along `tensor`.
 - Embeddings and logits of the pipelines are cut over the stages too in Pax, by rows;
   here every stage computes them for all rows of its shard.
-- Pax stops `OrgHP` and `MLPerfHP` when the evaluation's loss is 2.69 or less.
+- All but GPT126M stop as soon as the evaluation's loss is 2.69 or less.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ from experiments import pax
 from fdlkit import ref
 from fdlkit.nn.positions import LearnedPositions
 from fdlkit.nn.transformer import Transformer
+from fdlkit.train.goals import StopEarly
 from fdlkit.train.schedules import ramp_then_cosine
 from fdlkit.train.trainer import Trainer
 
@@ -167,7 +169,7 @@ def large(
 ) -> fdl.Config[Trainer]:
     """The family of the large models: 12,288 wide, 96 heads, every field below."""
     divides = vocab_size % ici.get("tensor", 1) == 0
-    return pax.experiment(
+    cfg = pax.experiment(
         decoder(
             vocab_size=vocab_size,
             hidden=12_288,
@@ -185,6 +187,8 @@ def large(
         save_every=save_every,
         keep=keep,
     )
+    cfg.stop_early = fdl.Config(StopEarly, metric="eval/loss", reaches=2.69)
+    return cfg
 
 
 def small(
@@ -198,7 +202,7 @@ def small(
 ) -> fdl.Config[Trainer]:
     """The family of the small models: 3,072 wide, 24 heads, bfloat16."""
     divides = vocab_size % ici.get("tensor", 1) == 0
-    return pax.experiment(
+    cfg = pax.experiment(
         decoder(
             vocab_size=vocab_size, hidden=3072, num_layers=num_layers, num_heads=24
         ),
@@ -212,6 +216,8 @@ def small(
         save_every=200,
         keep=1000,
     )
+    cfg.stop_early = fdl.Config(StopEarly, metric="eval/loss", reaches=2.69)
+    return cfg
 
 
 def pipeline_gpt3_small_adam_8replicas(

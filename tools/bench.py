@@ -29,7 +29,7 @@ BENCHMARKS = {
     "check": (check.main, "a whole check, beside one jax.eval_shape of the same step"),
     "codegen": (codegen.main, "code for configs, beside Fiddle's new_codegen"),
     "graph": (graph.main, "configs compared, kept and shown, beside Fiddle"),
-    "kinds": (kinds.main, "a step of an NNX model, beside one of a Linen model"),
+    "kinds": (kinds.main, "dispatch of an NNX model, beside a Linen model"),
     "loop": (loop.main, "the training loop's own cost, beside a hand-written loop"),
     "scale": (scale.main, "10,000 nodes, beside Fiddle's own construct and build"),
     "startup": (startup.main, "CPU of --help, a listing, show and TAB, beside imports"),

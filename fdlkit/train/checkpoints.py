@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import types
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -183,7 +184,10 @@ class Checkpoints:
             folder if folder.is_absolute() else folder.absolute(),
             options=ocp.CheckpointManagerOptions(
                 create=False,
-                preservation_policy=self._kept,
+                # The method is named, so that a carried class keeps it.
+                preservation_policy=types.SimpleNamespace(
+                    should_preserve=self._kept.should_preserve
+                ),
                 enable_async_checkpointing=True,
                 cleanup_tmp_directories=not read_only,
                 multiprocessing_options=ocp.options.MultiprocessingOptions(

@@ -85,10 +85,10 @@ class Verdict:
         """
         for field, goal in self._goals.items():
             if goal.metric.startswith(f"{evaluator}/") and goal.metric not in values:
-                hint = suggest.hint(goal.metric, values)
+                meant = suggest.hint(goal.metric, values)
                 raise RunFailedError(
                     f"{field}.metric={goal.metric!r}: no such number was logged",
-                    *([hint] if hint else []),
+                    *([meant] if meant else []),
                     f"logged: {', '.join(values)}",
                 )
         for metric, history in self._history.items():
