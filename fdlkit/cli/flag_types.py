@@ -97,3 +97,28 @@ class CheckpointParser(SwitchParser):
         raise ValueError(
             "it is a step, or one of last, best" + (f"; {hint}" if hint else "")
         )
+
+
+class StepsParser(SwitchParser):
+    """On, off, or for how many steps.
+
+    Attributes:
+      default: How many steps where nothing is said.
+    """
+
+    def __init__(self, default: int):
+        super().__init__()
+        self.default = default
+
+    def parse(self, argument: Any) -> Any:
+        """The number; None for `false`."""
+        text = str(argument)
+        if text.isdecimal() and not isinstance(argument, bool):
+            if len(text) <= _MOST_DIGITS and int(text) > 0:
+                return int(text)
+        else:
+            try:
+                return self.default if super().parse(argument) else None
+            except ValueError:
+                pass
+        raise ValueError("it is a number of steps: 1, 2, 3, ...")

@@ -12,6 +12,7 @@ from fdlkit.errors import UserError
 if TYPE_CHECKING:
     from fdlkit.run.distributed import Distributed
 
+_DEBUG_STEPS = 3
 _SEVERAL = ("coordinator", "num_processes", "process_id")
 
 
@@ -28,6 +29,13 @@ def flags() -> VerbFlags:
         "train nothing: evaluate a checkpoint of the run, the last one unless said",
         parser=flag_types.CheckpointParser(),
         metavar="STEP|last|best",
+    )
+    flags.switch_or(
+        "debug",
+        f"watch the first steps, {_DEBUG_STEPS} unless said: without jit, then with "
+        "run-time checks; writes DIR/debug alone",
+        parser=flag_types.StepsParser(_DEBUG_STEPS),
+        metavar="STEPS",
     )
     flags.choice(
         "check",
@@ -60,6 +68,10 @@ def run(parsed: Parsed) -> int:
             "give one of them",
         )
 
+    debug = parsed.values["debug"]
+    if debug is not None:
+        _check_debug(parsed)
+
     # Signals are heeded before the seconds that importing JAX takes.
     from fdlkit.run.lifecycle import stop_on_signals
 
@@ -80,6 +92,19 @@ def run(parsed: Parsed) -> int:
                 check=parsed.values["check"],
                 distributed=_distributed(parsed),
             )
+        elif debug is not None:
+            from fdlkit.run import debugging
+
+            answer = ""
+            code = debugging.debug(
+                loaded.cfg,
+                target=target,
+                directory=directory,
+                stop=stop,
+                steps=debug,
+                dry_run=parsed.values["dry_run"],
+                check=parsed.values["check"],
+            )
         else:
             answer = ""
             code = launch.train(
@@ -95,6 +120,18 @@ def run(parsed: Parsed) -> int:
             )
     output.write(answer, None)
     return code
+
+
+def _check_debug(parsed: Parsed) -> None:
+    """Refuses what has no meaning beside `--debug`, or would hurt."""
+    reasons = {
+        "fresh": "--fresh would throw away a run, and --debug leaves runs alone",
+        "eval_only": "--eval_only trains nothing, and --debug watches steps",
+        "coordinator": "--debug is for one process, and --coordinator is of several",
+    }
+    for name, reason in reasons.items():
+        if parsed.values[name] not in (None, False):
+            raise UserError(reason, "give one of them")
 
 
 def _check_several(parsed: Parsed) -> None:

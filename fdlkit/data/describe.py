@@ -59,7 +59,7 @@ def describe(
         size = len(next(iter(batch.values())))
         for row in range(min(size, n - len(shown))):
             example = {name: array[row] for name, array in batch.items()}
-            shown.append(_as_text(example, tokenizer))
+            shown.append(example_text(example, tokenizer))
     batches.close()
     return DataDescription(
         specs=pipeline.spec(),
@@ -89,7 +89,8 @@ def check_same_tokenizer(train: Pipeline, evaluation: Pipeline) -> None:
         )
 
 
-def _as_text(example: Mapping[str, np.ndarray], tokenizer: Tokenizer | None) -> str:
+def example_text(example: Mapping[str, np.ndarray], tokenizer: Tokenizer | None) -> str:
+    """An example as a person reads it: decoded tokens, or each entry's values."""
     if tokenizer is None or "tokens" not in example:
         return ", ".join(
             f"{name}={np.array2string(array, threshold=8, edgeitems=3)}"

@@ -86,7 +86,8 @@ class LinenModel:
           variables: As for `apply`.
           inputs: As for `apply`.
           rngs: As for `apply`.
-          wanted: The places to be kept, `("encoder", "__call__", 0)`; `()`: all.
+          wanted: The places to be kept, `("encoder", "__call__", 0)`; `()`: all but
+            what methods with a leading underscore return, which a place must name.
 
         Returns:
           What `apply` does, and the intermediates: nested by the modules' names, a
@@ -95,9 +96,14 @@ class LinenModel:
         """
 
         def keeps(module: nn.Module, method: str) -> bool:
+            if module.scope is None:  # it asks itself something while it is made
+                return False
             at = (*module.path, method)
+            # A helper may give what is no array, which no stack of layers can stack.
+            is_helper = method.startswith("_") and method != "__call__"
             return any(
-                place[: len(at)] == at or at[: len(place)] == place for place in wanted
+                place[: len(at)] == at or (at[: len(place)] == place and not is_helper)
+                for place in wanted
             )
 
         carried = [name for name in variables if name != "params"] if rngs else []

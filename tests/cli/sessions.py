@@ -605,6 +605,8 @@ SESSIONS: dict[str, list[str]] = {
         "train lm.py:T --workdir=w --num_processes=2",
         "train lm.py:T --workdir=w --eval_only --fresh",
         "train lm.py:T --workdir=w --eval_only=bset",
+        "train lm.py:T --workdir=w --debug --fresh",
+        "train lm.py:T --workdir=w --debug=0",
         f"show lm.py:T --out={'x' * 5000}",
         "show lm.py:T --out=no/such/folder/x",
         "show lm.py:T --out=runs",

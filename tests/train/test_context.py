@@ -260,6 +260,32 @@ def test_nothing_is_captured_unless_a_key_asks_for_it():
     assert not captured(forward_program(other))
 
 
+class Helped(nn.Module):
+    """A layer that asks itself for a number, also while it is made."""
+
+    width: int = 4
+
+    def __post_init__(self):
+        super().__post_init__()
+        self._half()
+
+    def _half(self):
+        return self.width // 2
+
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(2 * self._half(), name="dense")(x)
+
+
+def test_what_a_layers_helpers_return_is_no_intermediate():
+    model, x = LinenModel(Helped()), jnp.ones((2, 4))
+    variables = model.init(jax.random.key(0), {"x": x})
+    _, _, kept = model.apply_capturing(variables, {"x": x}, {}, [()])
+    assert sorted(kept) == ["__call__", "dense"]
+    _, _, kept = model.apply_capturing(variables, {"x": x}, {}, [("_half", 0)])
+    assert kept == {"_half": (2,)}
+
+
 def test_a_loss_may_read_an_intermediate():
     loss = {
         "fit": SquaredError(),
