@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -65,8 +64,8 @@ HEADS = (
 )
 FOOT = (
     "A chip and a step: what it computes, moves to and from its HBM, and receives.",
-    "Then model FLOPs over the peak, at most: if that alone took time; at best: all of it",
-    "side by side; in turn: one after another. *: its state is more than a chip holds.",
+    "Then model FLOPs over the peak, at most: if that alone took time; at best: all of",
+    "it side by side; in turn: one after another. *: its state does not fit.",
     "",
     f"HBM, ICI, DCN: {BOOK}; peaks: Google's data sheets",
     f"published: {PAX};",
@@ -85,8 +84,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--json", action="store_true", help="the same as JSON")
     args = parser.parse_args(argv)
-    # Traced alone, on no device: chips that are here are for others.
-    os.environ.setdefault("JAX_PLATFORMS", "cpu")
     try:
         bounds, without = bounds_of(args.targets, args.kind or ["v4"])
     except UserError as error:

@@ -2,14 +2,20 @@
 
 import json
 import math
+import os
+import pathlib
+import subprocess
+import sys
 
 import pytest
 
+import fdlkit
 from fdlkit.check import topology
 from tools import scaling
 from tools.weak_scaling import bounds, chips, costs, workloads
 from tools.weak_scaling.costs import Array, Sizes, Traffic
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 FSDP = Sizes({"fsdp": 4}, {})
 TWO_SLICES = Sizes({"fsdp": 4}, {"data": 2})
 ROWS = ("data", "fsdp")
@@ -181,14 +187,30 @@ def test_a_kind_without_such_a_slice_is_told(capsys):
     assert "tiny" not in told.out
 
 
+def test_no_device_is_asked_for_anything():
+    program = (
+        "from tools.weak_scaling.workloads import read\n"
+        "read('experiments/c4.py:tiny')\n"
+        "from jax._src import xla_bridge\n"
+        "assert not xla_bridge._backends\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "tpu"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_another_model_is_refused(capsys):
     assert scaling.main(["experiments/regression.py:base"]) == 2
     assert "the formulas are for a Transformer" in capsys.readouterr().err
 
 
 def test_every_experiment_of_the_table_can_be_loaded():
-    import fdlkit
-
     assert len(set(scaling.EXPERIMENTS)) == len(scaling.EXPERIMENTS)
     for target in scaling.EXPERIMENTS:
         cfg = fdlkit.load(target)
