@@ -13,10 +13,10 @@ from fdlkit.overrides.problems import BadTextError, quote
 # What the parser and the literal reader are known to raise on hostile text.
 _UNREADABLE = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
 _CALL = re.compile(r"([A-Za-z_][\w.]*(?::[A-Za-z_][\w.]*)?)\s*\(")
-# A string, which is left alone, or `pkg.mod:Name`.
+# A string, which is left alone, or `pkg.mod:Name`, of a dict's key too.
 _STRING_OR_QUALIFIED = re.compile(
     r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
-    r"""|(?<![\w.:])([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)(?![\w.:])""",
+    r"""|(?<![\w.])([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)(?![\w.:])""",
     re.DOTALL,
 )
 # Python prints no int of more than 4,300 digits, nor reads one.

@@ -23,7 +23,7 @@ from typing import Any
 import fiddle as fdl
 
 from fdlkit import suggest
-from fdlkit.graph import signatures
+from fdlkit.graph import references, signatures
 from fdlkit.overrides import hints, literals, scalars, symbols, syntax
 from fdlkit.overrides.problems import BadTextError, listing, quote
 from fdlkit.overrides.scalars import refused
@@ -61,6 +61,8 @@ def read(text: str, wanted: Wanted) -> Any:
       BadTextError: The annotation refuses the text; columns count from its start.
     """
     annotation = hints.plain(wanted.annotation)
+    if not hints.takes_str(annotation) or hints.says_nothing(annotation):
+        _refuse_reference(text, wanted.scope)
     if hints.is_dtype(annotation, wanted.name):
         return scalars.dtype(text, annotation)
     if (members := hints.union_members(annotation)) is not None:
@@ -84,6 +86,24 @@ def read(text: str, wanted: Wanted) -> Any:
         if issubclass(annotation, enum.Enum):
             return scalars.enum_member(text, annotation)
     return _symbol(text, wanted, annotation)
+
+
+_REFERENCE = re.compile(r"\s*((?:fdlkit[.:])?ref)\s*\(")
+
+
+def _refuse_reference(text: str, scope: symbols.Scope) -> None:
+    match = _REFERENCE.match(text)
+    if match is None:
+        return
+    with contextlib.suppress(BadTextError):  # a file that has no `ref` means fdlkit's
+        if scope.find(match[1]) is not references.ref:
+            return
+    raise BadTextError(
+        "a reference is written in a file, not in an override",
+        (0, len(text)),
+        hint="write the value itself",
+        more=("or a fiddler: def follow(cfg): cfg.a.b = ref('c.d')",),
+    )
 
 
 @dataclasses.dataclass(frozen=True)

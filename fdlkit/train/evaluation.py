@@ -188,7 +188,11 @@ class DataEvaluation:
         self._coverage.spans(0, self._data.num_batches)
         self._data.batches().close()
         if not self._is_known:
-            self._programs.lower(self.measured)
+            self.lower()
+
+    def lower(self) -> Any:
+        """The lowered evaluation step."""
+        return self._programs.lower(self.measured)
 
     def __call__(
         self, state: TrainState, *, step: int, stop: Stop, in_flight: int

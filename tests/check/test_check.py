@@ -17,7 +17,7 @@ from fdlkit.cli.main import main
 from fdlkit.diff.text import render
 from fdlkit.errors import UserError
 from fdlkit.sharding import mesh as meshes
-from tests.check.house import Layer, experiment
+from tests.check.house import Layer, examples, experiment, in_memory
 
 
 def shared_layers() -> fdl.Config:
@@ -51,6 +51,15 @@ def test_what_follows_a_wrong_value_is_not_told_beside_it():
 def test_a_wrong_value_that_is_computed_from_a_right_one_is_told():
     cfg = fdl.Config(follower, width=3, inner=4, ratio=fdlkit.ref(".width") / 2)
     assert [finding.path for finding in found(cfg)] == ["ratio"]
+
+
+@pytest.mark.parametrize(
+    "drawn", [in_memory, lambda seed: fdl.Partial(examples, seed=seed)]
+)
+def test_examples_that_are_drawn_with_another_seed_are_no_other_split(drawn):
+    cfg = experiment()
+    cfg.train_data.source, cfg.eval_data.source = drawn(0), drawn(1)
+    assert found(cfg) == []
 
 
 @pytest.mark.parametrize("name", ["base", "tiny", "tied"])
@@ -243,7 +252,7 @@ def test_numbers_that_json_lacks_are_text():
 
 FILE = """
 import fiddle as fdl
-from tests.check.house import Layer, experiment
+from tests.check.house import Layer, examples, experiment, in_memory
 
 
 def sound():

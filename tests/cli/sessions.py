@@ -422,6 +422,7 @@ SESSIONS: dict[str, list[str]] = {
         "show lm.py:T --fdl_set=model.dtype=bfloat61",
     ],
     "overrides/symbols": [
+        "steps=ref('rate')",
         "part=Prat",
         "part=xyzzy",
         "part=shop:Prat",

@@ -81,6 +81,26 @@ def test_what_was_hardly_meant_as_a_string_is_told(text, says):
     assert says in refusal(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "loud.value=ref('steps')",
+        "chain[1].size=fdlkit.ref('pair')",
+        "parts=[ref(path='pair')]",
+    ],
+)
+def test_a_reference_is_no_value_of_an_override(text):
+    said = refusal(text)
+    assert "a reference is written in a file, not in an override" in said
+    assert "write the value itself" in said and "a fiddler" in said
+
+
+def test_a_symbol_may_be_qualified_in_a_dict_too():
+    cfg = change("loud.value={'a': tests.overrides.loose:Part(size=3)}")
+    assert cfg.loud.value == {"a": fdl.Config(loose.Part, size=3)}
+    assert change("loud.value={'a':tests.overrides.loose:Part()}").loud.value["a"]
+
+
 def test_how_the_string_is_written_is_told_where_that_works():
     line = "to mean the string, quote it: \"'none'\""
     assert refusal("loud.value=none").endswith(line)

@@ -9,7 +9,7 @@ from fdlkit.check.findings import Finding
 from fdlkit.check.subject import Subject
 from fdlkit.graph import paths, reprs
 from fdlkit.graph.faults import BrokenReferenceError
-from fdlkit.graph.model import UNKNOWN, Argument, Leaf, Link
+from fdlkit.graph.model import UNKNOWN, Argument, Leaf, Link, Node
 
 if TYPE_CHECKING:
     from fdlkit.data.pipeline import Pipeline
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 TRAIN: paths.Path = ("train_data",)
 # Where the examples come from, as against the order in which they are given.
 SOURCE = "source"
+# In the names of arguments that say which part of a whole is taken.
+_PARTS = ("split", "fold", "fraction", "subset", "part", "train", "held_out")
 
 
 def find(subject: Subject) -> Iterator[Finding]:
@@ -79,7 +81,7 @@ def _splits(subject: Subject, held_out: paths.Path) -> Iterator[Finding]:
             if other is None:
                 continue
             path = (*way, argument.key)
-            if _decides_a_split(argument.key):
+            if _decides_a_split(argument.key, left):
                 yield from _compare(
                     subject, held_out, path, (one, argument), (two, other)
                 )
@@ -87,10 +89,20 @@ def _splits(subject: Subject, held_out: paths.Path) -> Iterator[Finding]:
                 todo.append((argument.value.node, other.value.node, path))
 
 
-def _decides_a_split(key: paths.PathKey) -> bool:
+def _decides_a_split(key: paths.PathKey, node: Node) -> bool:
+    """Whether an argument decides which examples of a whole are held out.
+
+    A seed does where something beside it says which part is taken. Elsewhere examples
+    are drawn with it, and those to evaluate on are to be drawn with another.
+    """
     if not isinstance(key, str):
         return False
-    return key == "seed" or key.endswith(("_seed", "fraction"))
+    if key.endswith("fraction"):
+        return True
+    if key != "seed" and not key.endswith("_seed"):
+        return False
+    # The key itself too: a `split_seed` says enough.
+    return any(word in str(a.key) for a in node.arguments for word in _PARTS)
 
 
 def _compare(

@@ -37,9 +37,7 @@ def evidence(trainer: Any, steps: int) -> dict[str, Any]:
     arrays = jax.tree_util.tree_leaves_with_path(setup.state)
     layouts = jax.tree.leaves(setup.shardings)
     lowered = setup.lower_train_step()
-    programs = {"train_step": lowered.as_text()}
-    if trainer.eval_data is not None:
-        programs["eval_step"] = setup.lower_eval_step().as_text()
+    programs = {"train_step": lowered.as_text(), **_evaluation_steps(trainer)}
     found: dict[str, Any] = {
         "parameters": {
             jax.tree_util.keystr(path): f"{a.dtype}{list(a.shape)} {layout.spec}"
@@ -67,6 +65,23 @@ def evidence(trainer: Any, steps: int) -> dict[str, Any]:
     # Threads that read ahead would go on; the plain iterator has none.
     getattr(batches, "close", lambda: None)()
     return found
+
+
+def _evaluation_steps(trainer: Any) -> dict[str, str]:
+    """The lowered text of what each evaluator runs on a batch.
+
+    A plain trainer has but the evaluation of `eval_data`, which is called `eval` in a
+    whole one too. What an evaluator that runs no such step does is its own business.
+    """
+    if not hasattr(trainer, "evaluations"):
+        if trainer.eval_data is None:
+            return {}
+        return {"step of eval": trainer.setup.lower_eval_step().as_text()}
+    return {
+        f"step of {name}": evaluation.lower().as_text()
+        for name, evaluation in trainer.evaluations.items()
+        if hasattr(evaluation, "lower")
+    }
 
 
 class _Blocker(importlib.abc.MetaPathFinder):

@@ -15,21 +15,22 @@ from fdlkit.targets.loading import load, load_target
 from tests.codegen.script.conftest import OUTSIDE
 
 TARGET = f"{OUTSIDE / 'own_loss.py'}:base"
+WATCHED = f"{OUTSIDE / 'own_loss.py'}:watched"
 
 
 @functools.cache
-def line():
+def line(target=TARGET):
     """A script that compiles at once, and what its config's trainer computes."""
-    loaded = load_target(TARGET)
-    origin = making.origin_of(TARGET, "", loaded.module, loaded.function)
+    loaded = load_target(target)
+    origin = making.origin_of(target, "", loaded.module, loaded.function)
     own = driver.evidence(build(loaded.cfg), 2)
     return making.script(loaded.cfg, origin), own
 
 
-def proven(tmp_path, text, steps=2):
+def proven(tmp_path, text, steps=2, target=TARGET):
     file = tmp_path / "script.py"
     file.write_text(text)
-    proof.prove(file, line()[1], steps=steps, blocked=["fdlkit", "fiddle"])
+    proof.prove(file, line(target)[1], steps=steps, blocked=["fdlkit", "fiddle"])
 
 
 def test_a_script_that_does_the_same_is_proven(tmp_path):
@@ -58,6 +59,15 @@ def test_a_script_that_does_something_else_is_refused(tmp_path, part, changed, s
         proven(tmp_path, text.replace(part, changed, 1))
     assert said in str(refused.value)
     assert len(refused.value.lines) <= 12
+
+
+def test_what_each_evaluator_computes_is_proven(tmp_path):
+    text, own = line(WATCHED)
+    assert own["programs"].keys() == {"train_step", "step of eval", "step of quick"}
+    proven(tmp_path, text, target=WATCHED)
+    assert text.count("within=0.125") == 1
+    with pytest.raises(RunFailedError, match="the lowered step of quick differs:"):
+        proven(tmp_path, text.replace("within=0.125", "within=0.25"), target=WATCHED)
 
 
 def test_a_failed_proof_leaves_no_file(tmp_path, monkeypatch, capsys):

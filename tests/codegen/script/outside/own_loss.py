@@ -11,6 +11,9 @@ import optax
 from fdlkit.data.pipeline import Pipeline
 from fdlkit.data.source import InMemory
 from fdlkit.keys import Key
+from fdlkit.train.coverage import First
+from fdlkit.train.evaluators import Evaluator
+from fdlkit.train.goals import KeepBest
 from fdlkit.train.losses import Loss, SquaredError
 from fdlkit.train.metrics import Metric
 from fdlkit.train.metrics_of_values import Mean, SkipNan, TreeNorm
@@ -105,4 +108,19 @@ def several():
         "grads": fdl.Config(TreeNorm, tree="grads.line"),
         "line": fdl.Config(SkipNan, metric=fdl.Config(Mean, values=line)),
     }
+    return cfg
+
+
+def watched():
+    """Several evaluators, one with a metric of its own, and the best checkpoint."""
+    cfg = base()
+    cfg.evaluators = {
+        "quick": fdl.Config(
+            Evaluator,
+            every=5,
+            coverage=fdl.Config(First, 1),
+            metrics={"close": fdl.Config(Near, within=0.125)},
+        )
+    }
+    cfg.keep_best = fdl.Config(KeepBest, metric="eval/near", mode="max")
     return cfg
