@@ -181,7 +181,9 @@ def train_loop(
             batches.set_state(position)
             progress.say(f"resumed from step {last} in {workdir}")
             state = setup.completed(state)
-            told = told_of_fields(checkpoints.fields(last), setup.state)
+            told = told_of_fields(
+                checkpoints.fields(last), checkpoints.window(last), setup.state
+            )
             for line in told.values():
                 progress.say(line)
         own: tuple[Writer, ...] = (JsonLines(), SampleLines())

@@ -11,6 +11,7 @@ from typing import Any
 
 import flax.linen as nn
 import jax
+import jax.numpy as jnp
 import numpy as np
 import optax
 from jax.sharding import NamedSharding, PartitionSpec
@@ -140,7 +141,7 @@ class Setup:
         """A state that another run saved, with what only this one keeps begun."""
         shardings = {
             name: getattr(self.shardings, name)
-            for name in OPTIONAL
+            for name in (*OPTIONAL, "window")
             if getattr(state, name) is None and getattr(self.state, name) is not None
         }
         if not shardings:
@@ -148,6 +149,7 @@ class Setup:
 
         def begin(params: Any) -> dict[str, Any]:
             fields = begin_updates(self.updates, params)
+            fields["window"] = jnp.zeros(self.state.window.shape, jnp.float32)
             return {name: fields[name] for name in shardings}
 
         begun = jax.jit(begin, out_shardings=shardings)(state.params)
