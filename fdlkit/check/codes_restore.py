@@ -69,7 +69,8 @@ CODES = (
             "skipped steps are in a checkpoint only if the run that wrote it kept "
             "them. A run goes on all the same: what is missing begins there, and what "
             "it has no use for is dropped from the checkpoints to come. For an "
-            "average that means evaluations which jump."
+            "average that means evaluations which jump. Sums of other losses since the "
+            "last log point are dropped too: the next means are over fewer steps."
         ),
     ),
 )

@@ -23,8 +23,13 @@ Names = Mapping[str, Sequence[str | None]]
 # Fields of the state that hold copies of the parameters.
 COPIES = ("opt_state/", "ema/")
 
-# What has a run keep a field that it may do without.
-RULES = {"ema": "ema", "loss_scale": "loss_scale", "skipped": "skip_nonfinite"}
+# What has a run keep a field that it may do without, or begin anew.
+RULES = {
+    "ema": "ema",
+    "loss_scale": "loss_scale",
+    "skipped": "skip_nonfinite",
+    "window": "loss",
+}
 
 _MOST_PATHS = 3  # of arrays that differ alike in the optimizer's state
 _NUMBERED = re.compile(r"(?<=/)([A-Za-z]\w*?)_?(\d+)(?=/)|(?<=/)(\d+)(?=/)")
@@ -87,7 +92,10 @@ def find(subject: Subject) -> Iterator[Finding]:
         path: SavedArray(dtype, tuple(shape))
         for path, (dtype, *shape) in arrays_of(shapes.state).items()
     }
-    for name, line in told_of_fields(_fields(held.arrays), shapes.state).items():
+    window = held.arrays.get("window")
+    sums = window.shape[0] if window is not None and window.shape else None
+    told = told_of_fields(_fields(held.arrays), sums, shapes.state)
+    for name, line in told.items():
         yield subject.finding(
             "RE008",
             RULES[name],
@@ -98,6 +106,9 @@ def find(subject: Subject) -> Iterator[Finding]:
         )
     arrays = _without(held.arrays, _fields(held.arrays) ^ _fields(wanted))
     wanted = _without(wanted, _fields(held.arrays) ^ _fields(wanted))
+    if "window" in told:
+        arrays.pop("window")
+        wanted.pop("window")
     stackings, differences = compare(arrays, wanted)
     names = footprint.names_of(shapes)
     for stacking in stackings:

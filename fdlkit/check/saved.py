@@ -10,7 +10,8 @@ from typing import Any
 from etils import epath
 
 from fdlkit.errors import UserError
-from fdlkit.train.checkpoints import ARRAYS, ITEMS, last_saved_step
+from fdlkit.train.checkpoints import ITEMS, last_saved_step
+from fdlkit.train.saved_state import ARRAYS
 
 _METADATA = "_METADATA"
 

@@ -36,7 +36,8 @@ from fdlkit.train.decode import GenerateText
 from fdlkit.train.evaluators import Evaluator
 from fdlkit.train.losses import Context, Elements, Loss
 from fdlkit.train.models import as_model
-from fdlkit.train.setup import Shapes, check_microbatches, refuse_other_part, using
+from fdlkit.train.refusals import refuse_other_part
+from fdlkit.train.setup import Shapes, check_microbatches, using
 from fdlkit.train.step import at_log_points, make_eval_step, make_train_step
 
 if TYPE_CHECKING:

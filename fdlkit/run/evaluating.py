@@ -21,6 +21,7 @@ from fdlkit.train.evaluation import EvaluationStoppedError
 from fdlkit.train.progress import NoProgress
 from fdlkit.train.standalone import Chosen, EvaluatedCheckpoint, chosen_step
 from fdlkit.train.stop import Stop
+from fdlkit.train.writers import json_value
 
 FOLDER = "evaluations"
 
@@ -102,9 +103,7 @@ def evaluate(
 
 def as_json(found: EvaluatedCheckpoint) -> str:
     """A line as `metrics.jsonl` has them; a number that is not finite is a string."""
-    values = {
-        n: v if abs(v) < float("inf") else str(v) for n, v in found.values.items()
-    }
+    values = {name: json_value(value) for name, value in found.values.items()}
     return json.dumps({"step": found.step, **values}, allow_nan=False) + "\n"
 
 

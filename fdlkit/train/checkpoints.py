@@ -14,7 +14,14 @@ from etils import epath
 
 from fdlkit.errors import RunFailedError, UserError
 from fdlkit.sharding.layout import tree_path
-from fdlkit.train.saved_state import OPTIONAL, as_saved, as_there, saved_fields
+from fdlkit.train.saved_state import (
+    ARRAYS,
+    OPTIONAL,
+    as_saved,
+    as_there,
+    saved_fields,
+    saved_window,
+)
 from fdlkit.train.state import TrainState
 
 # The parts of a checkpoint, each a folder in it.
@@ -22,10 +29,6 @@ ITEMS = ("state", "data", "record")
 
 # Which checkpoint evaluated best, in the workdir.
 BEST_FILE = "best.json"
-
-# What a checkpoint's metadata calls the types and shapes of its arrays. Orbax's own
-# metadata holds the shapes in which arrays were written, which are those of parts.
-ARRAYS = "fdlkit.arrays"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -275,7 +278,7 @@ class Checkpoints:
         """The state at a step, laid out as the run wants it now, and the data's.
 
         Of what a state need not keep (`OPTIONAL`) it has no more than `like`, and what
-        the checkpoint lacks is None: see `fields`.
+        the checkpoint lacks is None: see `fields`. So is a window of other losses.
 
         Args:
           step: One of the saved steps.
@@ -291,7 +294,8 @@ class Checkpoints:
             shardings,
         )
         with self._explained("read", step):
-            there = as_there(target, self.fields(step), scalar=shardings.step)
+            fields, window = self.fields(step), self.window(step)
+            there = as_there(target, fields, window, scalar=shardings.step)
             restored = self._manager.restore(
                 step,
                 args=self._args.Composite(
@@ -301,11 +305,17 @@ class Checkpoints:
             )
         state = TrainState(**restored["state"])
         unwanted = [name for name in OPTIONAL if getattr(like, name) is None]
+        if state.window.shape != like.window.shape:
+            unwanted.append("window")
         return dataclasses.replace(state, **dict.fromkeys(unwanted)), restored["data"]
 
     def fields(self, step: int) -> frozenset[str]:
         """The fields of the state that was saved at a step."""
         return saved_fields(self._folder / str(step) / ITEMS[0])
+
+    def window(self, step: int) -> int | None:
+        """How many sums the window of the state has; None: the checkpoint says not."""
+        return saved_window(self._folder / str(step) / ITEMS[0])
 
     def record(self, step: int) -> Mapping[str, str]:
         """What the run kept of itself at a step, by file name."""

@@ -112,7 +112,7 @@ def rows_expected(pipeline: Pipeline, coverage: Coverage, spans: list[Span]) -> 
 
 
 def _check_count(coverage: First | Rolling) -> None:
-    if coverage.batches < 1:
+    if not isinstance(coverage.batches, int) or coverage.batches < 1:
         raise ValueError(
             f"{type(coverage).__name__}({coverage.batches}): it counts batches, so at "
             "least 1; Epoch() is all of the data"

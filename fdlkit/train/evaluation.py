@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -17,9 +18,16 @@ from fdlkit.train.feed import Feed
 from fdlkit.train.losses import Loss
 from fdlkit.train.metrics import Metric
 from fdlkit.train.models import as_model
-from fdlkit.train.setup import ArraySpecs, Setup, explained
+from fdlkit.train.refusals import (
+    explained,
+    explained_merge,
+    explained_results,
+    refuse_other_states,
+    told_metrics,
+)
+from fdlkit.train.setup import ArraySpecs, Setup, using
 from fdlkit.train.state import TrainState
-from fdlkit.train.states import Packed, merge_states, results
+from fdlkit.train.states import Packed
 from fdlkit.train.step import make_eval_step
 from fdlkit.train.stop import Stop
 from fdlkit.train.writers import SampleText
@@ -117,7 +125,7 @@ class EvalPrograms:
                 as_model(measured.model),
                 measured.losses,
                 inputs=measured.inputs,
-                metrics=measured.metrics,
+                metrics=told_metrics(measured.metrics),
                 capture=wanted_interms(measured.losses, measured.metrics),
                 where=measured.where,
             )
@@ -187,8 +195,21 @@ class DataEvaluation:
         """See `Evaluation`."""
         self._coverage.spans(0, self._data.num_batches)
         self._data.batches().close()
-        if not self._is_known:
+        measured, setup = self.measured, self._programs.setup
+        same = all(
+            name not in setup.batch or setup.batch[name].shape == array.shape
+            for name, array in measured.batch.items()
+        )
+        if not self._is_known or not same:
             self.lower()
+            return
+        # The model and the losses have been traced on such batches.
+        with using(setup.mesh, setup.rules):
+            refuse_other_states(
+                told_metrics(measured.metrics),
+                {**setup.context, "batch": measured.batch},
+                where=measured.where,
+            )
 
     def lower(self) -> Any:
         """The lowered evaluation step."""
@@ -204,6 +225,7 @@ class DataEvaluation:
         feed = Feed(data.batch_size, self._programs.setup.batch_sharding)
         params = state.params if self.measured.live else state.eval_params
         totals: Any = None
+        merged = functools.partial(explained_merge, metrics, where=self.measured.where)
         pending: collections.deque[Packed] = collections.deque()
         with contextlib.closing(self._batches(spans, feed)) as batches:
             for batch in batches:
@@ -216,10 +238,12 @@ class DataEvaluation:
                     # Reading waits for one device; the others must be done as well,
                     # or two programs are in flight on those.
                     pending[0].values.block_until_ready()
-                    totals = merge_states(metrics, totals, pending.popleft().unpack())
+                    totals = merged(totals, pending.popleft().unpack())
         for packed in pending:
-            totals = merge_states(metrics, totals, packed.unpack())
-        values = {} if totals is None else results(metrics, totals)
+            totals = merged(totals, packed.unpack())
+        values = {}
+        if totals is not None:
+            values = explained_results(metrics, totals, where=self.measured.where)
         rows = rows_in(data, spans)
         return Evaluated({**values, "rows": rows}, self._note(spans, rows))
 

@@ -218,7 +218,14 @@ def faults_of(
     """
     for name, evaluator in evaluators.items():
         path = f"evaluators[{name!r}]"
-        if name in NOT_NAMES or "/" in name or not name:
+        if not isinstance(evaluator, AnyEvaluator):
+            yield Fault(
+                kind="data",
+                path=path,
+                what=f"{path} is a {type(evaluator).__name__}, which is no evaluator",
+                do="give it a Config(Evaluator), or leave it out",
+            )
+        if not _is_name(name):
             yield Fault(
                 kind="name",
                 path=path,
@@ -237,6 +244,13 @@ def faults_of(
                 what=f"the evaluator {name!r} has no data, and eval_data is None too",
                 do=f"give it {path}.data, or the trainer eval_data",
             )
+        if not isinstance(evaluator.coverage, Coverage):
+            yield Fault(
+                kind="data",
+                path=f"{path}.coverage",
+                what=f"{path}.coverage={evaluator.coverage!r} says no batches",
+                do="give it Epoch(), First(n) or Rolling(n) of fdlkit.train.coverage",
+            )
         if evaluator.params == "ema" and not given.has_ema:
             yield Fault(
                 kind="data",
@@ -253,6 +267,7 @@ def faults_of(
             do="leave eval_every out: evaluators['eval'].every is what counts",
         )
     whole = with_eval_data(evaluators, data=given.data, every=eval_every)
+    whole = {name: one for name, one in whole.items() if isinstance(name, str)}
     in_trainer = False
     for name, evaluator in whole.items():
         if not isinstance(evaluator, Evaluator):
@@ -265,6 +280,12 @@ def faults_of(
             yield from _of_metrics(name, "metrics", given.metrics)
     for field, goal in goals.items():
         yield from _of_goal(field, goal, whole, given)
+
+
+def _is_name(name: Any) -> bool:
+    """Whether numbers can be logged as `NAME/metric`."""
+    is_text = isinstance(name, str) and name.isprintable() and bool(name.strip())
+    return is_text and name not in NOT_NAMES and "/" not in name
 
 
 def _of_metrics(name: str, path: str, metrics: Mapping[str, Metric]) -> Iterator[Fault]:

@@ -85,8 +85,12 @@ class StopEarly(Goal):
             raise ValueError(
                 f"patience={self.patience}: it counts evaluations, so at least 1"
             )
-        if self.min_delta < 0:
-            raise ValueError(f"min_delta={self.min_delta} is negative")
+        if not 0 <= self.min_delta < math.inf:
+            raise ValueError(
+                f"min_delta={self.min_delta}: a value is better by 0 or more"
+            )
+        if self.reaches is not None and math.isnan(self.reaches):
+            raise ValueError("reaches=nan: no value is ever that good")
 
     def reason(self, history: History) -> str | None:
         """Why to stop after these evaluations; None: go on."""

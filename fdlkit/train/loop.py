@@ -27,11 +27,12 @@ from fdlkit.train.goals import KeepBest, StopEarly
 from fdlkit.train.metrics import Metric
 from fdlkit.train.occasions import Occasions
 from fdlkit.train.progress import Progress
+from fdlkit.train.refusals import explained, explained_results
 from fdlkit.train.samples_file import SampleLines
 from fdlkit.train.saved_state import told_of_fields
 from fdlkit.train.setup import Setup, programs_at_once
 from fdlkit.train.state import TrainState
-from fdlkit.train.states import Packed, results
+from fdlkit.train.states import Packed
 from fdlkit.train.stop import Stop
 from fdlkit.train.throughput import Clock, StepCost, device_kind_of
 from fdlkit.train.update import remarks
@@ -181,7 +182,9 @@ def train_loop(
             batches.set_state(position)
             progress.say(f"resumed from step {last} in {workdir}")
             state = setup.completed(state)
-            told = told_of_fields(checkpoints.fields(last), setup.state)
+            told = told_of_fields(
+                checkpoints.fields(last), checkpoints.window(last), setup.state
+            )
             for line in told.values():
                 progress.say(line)
         own: tuple[Writer, ...] = (JsonLines(), SampleLines())
@@ -310,7 +313,9 @@ class _Loop:
             self.evaluate(pending)
             if self.goes_on:
                 self.around.progress.say("compiling the training step")
-                train_step = self.setup.lower_train_step(self.votes.spec).compile()
+                with explained(self.setup.batch, "the training step does"):
+                    lowered = self.setup.lower_train_step(self.votes.spec)
+                train_step = lowered.compile()
                 self.take_batch()
                 next_event = plan.next_event(self.step)
             while self.goes_on and not self.stop_agreed():
@@ -391,7 +396,9 @@ class _Loop:
         """A log point: hands the numbers over to the writers' thread."""
         values = {name: report[name] for name in self.plan.logged}
         if (measured := self.measured.pop(step, None)) is not None:
-            numbers = results(self.plan.train_metrics, measured.unpack())
+            numbers = explained_results(
+                self.plan.train_metrics, measured.unpack(), where="train_metrics"
+            )
             values |= {f"train/{name}": number for name, number in numbers.items()}
         elements = report["elements"] / report["steps"]
         values |= self.clock.rates(elements_per_step=elements)

@@ -24,8 +24,18 @@ OPTIONAL = {
     "skipped": "skipped steps are counted from here",
 }
 
+# What is said where a checkpoint's sums are those of other losses.
+OTHER_WINDOW = (
+    "the checkpoint's sums are of other losses: the means of the next log point begin "
+    "here"
+)
+
 # The file in a checkpoint's state that names its arrays.
 METADATA_FILE = "_METADATA"
+
+# What a checkpoint's metadata calls the types and shapes of its arrays. Orbax's own
+# metadata holds the shapes in which arrays were written, which are those of parts.
+ARRAYS = "fdlkit.arrays"
 
 
 def as_saved(state: TrainState) -> dict[str, Any]:
@@ -40,19 +50,35 @@ def saved_fields(folder: epath.Path) -> frozenset[str]:
     Args:
       folder: The folder `state` of a checkpoint.
     """
-    metadata = json.loads((folder / METADATA_FILE).read_text())
     return frozenset(
         str(array["key_metadata"][0]["key"])
-        for array in metadata["tree_metadata"].values()
+        for array in _metadata(folder)["tree_metadata"].values()
     )
 
 
-def as_there(state: TrainState, fields: frozenset[str], *, scalar: Any) -> TrainState:
+def saved_window(folder: epath.Path) -> int | None:
+    """How many sums the window of a state has that was saved; None: it is not said.
+
+    Args:
+      folder: The folder `state` of a checkpoint.
+    """
+    arrays = (_metadata(folder).get("custom_metadata") or {}).get(ARRAYS) or {}
+    return int(arrays["window"][1]) if "window" in arrays else None
+
+
+def _metadata(folder: epath.Path) -> dict[str, Any]:
+    return json.loads((folder / METADATA_FILE).read_text())
+
+
+def as_there(
+    state: TrainState, fields: frozenset[str], window: int | None, *, scalar: Any
+) -> TrainState:
     """What is to be read in place of a state: it has what the checkpoint has.
 
     Args:
       state: Abstract arrays with their shardings.
       fields: What the checkpoint has.
+      window: How many sums its window has; None: as many as the state's.
       scalar: The sharding of what is no parameter.
     """
 
@@ -69,14 +95,19 @@ def as_there(state: TrainState, fields: frozenset[str], *, scalar: Any) -> Train
         for name in OPTIONAL
         if (name in fields) != (getattr(state, name) is not None)
     }
+    if window is not None:
+        changes["window"] = small((window,), jnp.float32)
     return dataclasses.replace(state, **changes)
 
 
-def told_of_fields(fields: frozenset[str], like: TrainState) -> dict[str, str]:
+def told_of_fields(
+    fields: frozenset[str], window: int | None, like: TrainState
+) -> dict[str, str]:
     """What is to be said of a checkpoint that has other fields than a run keeps.
 
     Args:
       fields: What the checkpoint has.
+      window: How many sums its window has; None: it is not known.
       like: What the run keeps, abstract or not.
 
     Returns:
@@ -89,4 +120,6 @@ def told_of_fields(fields: frozenset[str], like: TrainState) -> dict[str, str]:
             lines[name] = f"the checkpoint has no {name}: {begins}"
         elif name in fields and not keeps:
             lines[name] = f"the checkpoint's {name} is left out: this run keeps none"
+    if window not in (None, like.window.shape[0]):
+        lines["window"] = OTHER_WINDOW
     return lines

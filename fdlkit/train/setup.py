@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import os
-import traceback
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import flax.linen as nn
 import jax
+import jax.numpy as jnp
 import numpy as np
 import optax
 from jax.sharding import NamedSharding, PartitionSpec
@@ -32,9 +31,7 @@ from fdlkit.sharding.layout import (
     split_of,
 )
 from fdlkit.train.context import (
-    dead_keys,
     forward,
-    loss_path,
     model_inputs,
     step_spec,
     wanted_interms,
@@ -43,6 +40,14 @@ from fdlkit.train.context import (
 from fdlkit.train.losses import Context, Loss
 from fdlkit.train.metrics import Metric
 from fdlkit.train.models import LinenModel, Model, refuse_unlike_inputs
+from fdlkit.train.refusals import (
+    explained,
+    refuse_dead_keys,
+    refuse_other_parts,
+    refuse_other_schedules,
+    refuse_other_states,
+    told_metrics,
+)
 from fdlkit.train.saved_state import OPTIONAL
 from fdlkit.train.state import TrainState
 from fdlkit.train.states import Packed
@@ -140,7 +145,7 @@ class Setup:
         """A state that another run saved, with what only this one keeps begun."""
         shardings = {
             name: getattr(self.shardings, name)
-            for name in OPTIONAL
+            for name in (*OPTIONAL, "window")
             if getattr(state, name) is None and getattr(self.state, name) is not None
         }
         if not shardings:
@@ -148,6 +153,7 @@ class Setup:
 
         def begin(params: Any) -> dict[str, Any]:
             fields = begin_updates(self.updates, params)
+            fields["window"] = jnp.zeros(self.state.window.shape, jnp.float32)
             return {name: fields[name] for name in shardings}
 
         begun = jax.jit(begin, out_shardings=shardings)(state.params)
@@ -305,6 +311,11 @@ def prepare(
         train_metrics=train_metrics,
         eval_batch=shapes.eval_batch,
     )
+    told_at_log = told_metrics(train_metrics)
+    refuse_other_schedules(schedules, losses, context)
+    at_log_point = {**context, "grads": state.params, "updates": state.params}
+    with using(mesh, rules):
+        refuse_other_states(told_at_log, at_log_point, where="train_metrics")
 
     layout = state_layout(shapes, rules)
     specs = {"params": layout.params, **layout.model_state}
@@ -326,94 +337,20 @@ def prepare(
             seed=seed,
             rules=updates,
             capture=wanted_interms(losses, train_metrics),
-            measure=at_log_points(train_metrics),
+            measure=at_log_points(told_at_log),
             measured_parts=wanted_parts(train_metrics),
         ),
         eval_step=make_eval_step(
             model,
             losses,
             inputs=inputs,
-            metrics=metrics,
+            metrics=told_metrics(metrics),
             capture=wanted_interms(losses, metrics),
         ),
         context=context,
         flops=3 * count_flops(jaxpr),
         updates=updates,
     )
-
-
-def refuse_other_parts(
-    losses: Mapping[str, Loss],
-    metrics: Mapping[str, Metric],
-    train_metrics: Mapping[str, Metric],
-) -> None:
-    """Refuses losses and metrics that are none.
-
-    Raises:
-      UserError: Naming the place and the base class.
-    """
-    if not losses:
-        raise UserError(
-            "loss={}: there is nothing to minimize", "name one loss or more"
-        )
-    places: list[tuple[str, Any, type]] = [
-        (loss_path(losses, name), loss, Loss) for name, loss in losses.items()
-    ]
-    for field, parts in (("metrics", metrics), ("train_metrics", train_metrics)):
-        places += [(f"{field}[{name!r}]", part, Metric) for name, part in parts.items()]
-    for path, part, base in places:
-        refuse_other_part(path, part, base)
-
-
-def refuse_other_part(path: str, part: Any, base: type) -> None:
-    """Refuses what is no `Loss` or no `Metric`.
-
-    Raises:
-      UserError: Naming the place and the base class.
-    """
-    if not isinstance(part, base):
-        says = "`values`" if base is Loss else "`state` and `result`"
-        raise UserError(
-            f"{path} is a {type(part).__name__}, which is no {base.__name__}",
-            f"make it a subclass of fdlkit's {base.__name__} that says {says}",
-        )
-
-
-def refuse_dead_keys(
-    context: Context,
-    *,
-    losses: Mapping[str, Loss],
-    metrics: Mapping[str, Metric],
-    train_metrics: Mapping[str, Metric],
-    eval_batch: ArraySpecs | None,
-) -> None:
-    """Refuses key paths that lead nowhere where they are read after training's losses.
-
-    Args:
-      context: The shapes of a training step's, after the losses.
-      losses: That an evaluation computes too.
-      metrics: Of evaluations.
-      train_metrics: Of log points.
-      eval_batch: The shapes of an evaluation's batch; None: there is none.
-
-    Raises:
-      DeadKeyError: The first such key path.
-    """
-    params = context["params"]
-    at_log_point = {**context, "grads": params, "updates": params}
-    parts: list[tuple[Any, str, Context]] = [
-        (train_metrics, "train_metrics", at_log_point)
-    ]
-    if eval_batch is not None:
-        at_evaluation = {**context, "batch": eval_batch}
-        parts += [
-            (loss, loss_path(losses, name), at_evaluation)
-            for name, loss in losses.items()
-        ]
-        parts.append((metrics, "metrics", at_evaluation))
-    for part, where, there in parts:
-        for error in dead_keys(part, where, there):
-            raise error
 
 
 def trace_shapes(
@@ -558,28 +495,3 @@ def abstract_batch(pipeline: Pipeline) -> ArraySpecs:
         name: jax.ShapeDtypeStruct(array.shape, array.dtype)
         for name, array in pipeline.spec().items()
     }
-
-
-@contextlib.contextmanager
-def explained(batch: ArraySpecs) -> Iterator[None]:
-    """Says on what data a model or loss could not be traced, and where it failed."""
-    try:
-        yield
-    except UserError:
-        raise
-    except Exception as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        # Neither a library's line nor the trainer's own tells what to mend.
-        inner = [
-            frame
-            for frame in frames
-            if "site-packages" not in frame.filename
-            and os.path.join("fdlkit", "train") not in frame.filename
-        ]
-        at = [f"at {f.filename}:{f.lineno} in {f.name}" for f in inner[-1:]]
-        shapes = ", ".join(f"{n} {list(a.shape)}" for n, a in batch.items())
-        raise UserError(
-            f"the model and loss do not run on a batch of {shapes}",
-            f"{type(error).__name__}: {error}",
-            *at,
-        ) from error

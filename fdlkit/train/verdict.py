@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -14,7 +13,8 @@ from fdlkit import suggest
 from fdlkit.errors import RunFailedError
 from fdlkit.train.checkpoints import saved_steps
 from fdlkit.train.goals import Goal, KeepBest, StopEarly, best_of
-from fdlkit.train.writers import JsonLines
+from fdlkit.train.histograms import Bars
+from fdlkit.train.writers import JsonLines, Values
 
 
 class Verdict:
@@ -77,11 +77,11 @@ class Verdict:
         goal = self._keep_best
         return {"metric": goal.metric, "mode": goal.mode, "value": self._best[1]}
 
-    def see(self, step: int, evaluator: str, values: Mapping[str, float]) -> None:
+    def see(self, step: int, evaluator: str, values: Values) -> None:
         """Takes what an evaluator logs at a step.
 
         Raises:
-          RunFailedError: A goal's metric is not among it.
+          RunFailedError: A goal's metric is not among it, or no number.
         """
         for field, goal in self._goals.items():
             if goal.metric.startswith(f"{evaluator}/") and goal.metric not in values:
@@ -90,6 +90,13 @@ class Verdict:
                     f"{field}.metric={goal.metric!r}: no such number was logged",
                     *([meant] if meant else []),
                     f"logged: {', '.join(values)}",
+                )
+            if isinstance(values.get(goal.metric), Bars):
+                numbers = [n for n, v in values.items() if not isinstance(v, Bars)]
+                raise RunFailedError(
+                    f"{field}.metric={goal.metric!r} is a histogram, of which none is "
+                    "better than another",
+                    f"numbers: {', '.join(numbers)}",
                 )
         for metric, history in self._history.items():
             if metric in values:

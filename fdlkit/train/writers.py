@@ -113,9 +113,16 @@ class JsonLines(Writer):
         """What was written under a name up to a step: each step, and its number."""
         path = workdir / self.name
         # Not one JSON object more is read than can have it: a run may be long.
-        lines = [line for line in _lines(path) if name in line] if path.exists() else []
+        written = json.dumps(name)
+        lines = _lines(path) if path.exists() else []
+        lines = [line for line in lines if written in line]
         values = [json.loads(line) for line in lines if _is_kept(line, step)]
-        return [(v["step"], float(v[name])) for v in values if name in v]
+        return [
+            (entry["step"], float(entry[name]))
+            for entry in values
+            # A histogram may have had the name.
+            if name in entry and not isinstance(entry[name], dict)
+        ]
 
 
 def cut_back(path: epath.Path, step: int) -> None:
@@ -148,7 +155,7 @@ class _JsonLinesSink:
         self._file = path.open("a")
 
     def write(self, step: int, values: Values) -> None:
-        line = {"step": step} | {k: _json_value(v) for k, v in values.items()}
+        line = {"step": step} | {k: json_value(v) for k, v in values.items()}
         self._file.write(json.dumps(line, allow_nan=False) + "\n")
         self._file.flush()
 
@@ -159,9 +166,10 @@ class _JsonLinesSink:
         self._file.close()
 
 
-def _json_value(value: float | Bars) -> Any:
+def json_value(value: float | Bars) -> Any:
+    """What JSON has for a number, or for a histogram."""
     if isinstance(value, Bars):
-        return {name: _json_value(number) for name, number in value.summary().items()}
+        return {name: json_value(number) for name, number in value.summary().items()}
     return value if math.isfinite(value) else str(value)
 
 

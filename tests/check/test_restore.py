@@ -136,6 +136,14 @@ def test_another_optimizer_is_told_apart_from_another_model(workdir):
     assert {f.path for f in found} == {"optimizer"}
 
 
+def test_other_losses_are_told_and_hinder_nothing(workdir):
+    cfg = fdlkit.load("experiments/lm.py:tiny")
+    cfg.loss = {"a": cfg.loss, "b": cfg.loss}
+    (found,) = restore(cfg, workdir)
+    assert (found.code, found.severity, found.path) == ("RE008", "warning", "loss")
+    assert "sums are of other losses" in found.text
+
+
 def test_another_norm_of_the_same_shapes_is_no_difference(workdir):
     cfg = fdlkit.load("experiments/lm.py:tiny")
     cfg.model.norm = fdl.Partial(LayerNorm)

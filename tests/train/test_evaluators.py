@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from pathlib import Path
 
 import jax
 import numpy as np
 import optax
 import pytest
+from etils import epath
 
 from fdlkit.data.pipeline import Pipeline
 from fdlkit.data.source import InMemory
 from fdlkit.errors import RunFailedError, UserError
+from fdlkit.run.evaluating import as_json
 from fdlkit.train.checkpoints import CheckpointPolicy
 from fdlkit.train.coverage import Epoch, First, Rolling
 from fdlkit.train.ema import Ema
 from fdlkit.train.evaluators import Evaluator
 from fdlkit.train.goals import KeepBest, StopEarly
+from fdlkit.train.histograms import Histogram
 from fdlkit.train.loop import Plan
 from fdlkit.train.losses import SquaredError
 from fdlkit.train.metrics import MeanLoss
+from fdlkit.train.writers import JsonLines
 from tests.train.test_loop import (
     StopWhen,
     assert_same_bits,
@@ -215,6 +220,28 @@ def test_data_without_end_is_evaluated_in_parts(tmp_path):
             ),
         ),
         (
+            {"evaluators": {3: Evaluator()}},
+            (
+                "no evaluator can be called 3",
+                "its numbers are NAME/metric; train, losses, schedules name others",
+                "call it something else",
+            ),
+        ),
+        (
+            {"evaluators": {"a": 3}},
+            (
+                "evaluators['a'] is a int, which is no evaluator",
+                "give it a Config(Evaluator), or leave it out",
+            ),
+        ),
+        (
+            {"evaluators": {"a": Evaluator(coverage="all")}},
+            (
+                "evaluators['a'].coverage='all' says no batches",
+                "give it Epoch(), First(n) or Rolling(n) of fdlkit.train.coverage",
+            ),
+        ),
+        (
             {"metrics": {"rows": MeanLoss()}},
             (
                 "a metric is called 'rows', as what is logged of how many rows were "
@@ -258,11 +285,14 @@ def test_what_cannot_be_evaluated_is_refused_before_anything_runs(
         (lambda: Evaluator(last=False), "it never happens"),
         (lambda: Evaluator(params="emma"), "did you mean 'ema'"),
         (lambda: First(0), r"First\(0\): it counts batches"),
+        (lambda: First(1.5), r"First\(1.5\): it counts batches"),
+        (lambda: StopEarly(reaches=math.nan), "reaches=nan"),
+        (lambda: StopEarly(patience=1, min_delta=math.nan), "min_delta=nan: a value"),
         (lambda: Rolling(-1), r"Rolling\(-1\): it counts batches"),
         (lambda: KeepBest(mode="mean"), "neither 'min' nor 'max'"),
         (StopEarly, "would never stop early"),
         (lambda: StopEarly(patience=0), "patience=0: it counts evaluations"),
-        (lambda: StopEarly(patience=1, min_delta=-1.0), "min_delta=-1.0 is negative"),
+        (lambda: StopEarly(patience=1, min_delta=-1.0), "min_delta=-1.0: a value"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused_when_they_are_made(make, text):
@@ -385,6 +415,32 @@ def test_a_metric_of_several_numbers_is_gone_by_by_its_part(tmp_path):
         "did you mean 'eval/loss/half'?",
         "logged: eval/loss/half, eval/rows",
     )
+
+
+@pytest.mark.parametrize("name", ['pr\u00e9cision "1"', "back\\slash"])
+def test_a_run_goes_on_from_its_best_whatever_that_is_called(name, tmp_path):
+    goal = KeepBest(metric=f"eval/{name}")
+    trainer = unstable(metrics={name: MeanLoss()}, keep_best=goal, num_train_steps=16)
+    trainer.train(tmp_path)
+    best = json.loads((tmp_path / "best.json").read_text())
+    assert best["step"] == 12
+    dataclasses.replace(trainer, num_train_steps=24).train(tmp_path)
+    assert json.loads((tmp_path / "best.json").read_text()) == best
+    assert saved(tmp_path) == [12, 24]
+
+
+def test_no_histogram_is_the_best(tmp_path):
+    changes = {"metrics": {"h": Histogram()}, "eval_every": 1}
+    goals = [{"keep_best": KeepBest(metric="eval/h")}, {}]
+    trainers = [make_trainer(num_train_steps=2, **changes, **g) for g in goals]
+    with pytest.raises(RunFailedError, match="metric='eval/h' is a histogram"):
+        trainers[0].train(tmp_path / "goal")
+    # One that was logged before the goal was set is none to go by either.
+    trainers[1].train(tmp_path / "run")
+    log = JsonLines()
+    assert log.history(epath.Path(tmp_path / "run"), 2, "eval/h") == []
+    found = trainers[1].evaluate(tmp_path / "run")
+    assert json.loads(as_json(found))["eval/h"]["count"] == 97 * 3  # once a batch
 
 
 def test_a_checkpoint_is_evaluated_as_its_run_did_and_nothing_is_changed(undisturbed):

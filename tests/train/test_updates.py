@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 
 import flax.linen as nn
@@ -23,6 +24,8 @@ from fdlkit.train.losses import Loss, SquaredError
 from fdlkit.train.metrics import MeanLoss, Metric
 from fdlkit.train.nonfinite import SkipNonfinite
 from fdlkit.train.optimizers import by_path, frozen
+from fdlkit.train.progress import LineProgress
+from fdlkit.train.saved_state import OTHER_WINDOW
 from tests.train.toys import Mlp, examples, make_trainer
 
 
@@ -243,6 +246,22 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_bits(tmp_path):
     whole, parts = (final_state(trainer, tmp_path / n) for n in ("whole", "parts"))
     assert_same_bits(parts, whole)
     assert set(np.asarray(parts.loss_scale)) != {8.0}
+
+
+@pytest.mark.parametrize("names", [["a", "b"], ["a"]])
+def test_a_run_goes_on_with_another_number_of_losses(names, tmp_path):
+    kept = {"a": SquaredError(), "b": SquaredError(weight=0.5), "c": SquaredError()}
+    make_trainer(loss=kept, num_train_steps=10).train(tmp_path)
+    changed = make_trainer(loss={n: kept[n] for n in names}, num_train_steps=14)
+    said = io.StringIO()
+    changed.train(tmp_path, progress=LineProgress(stream=said, num_train_steps=14))
+    assert said.getvalue().count(OTHER_WINDOW) == 1
+    # Steps 11 to 14, of which all means are.
+    last = [json.loads(line) for line in (tmp_path / "metrics.jsonl").open()][-2:]
+    logged = next(line for line in last if "loss" in line)
+    assert logged["step"] == 14
+    assert 0 < logged["loss"] < 20
+    assert changed.evaluate(tmp_path).step == 14
 
 
 def test_without_rules_the_state_has_no_more_than_it_had():

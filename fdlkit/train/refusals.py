@@ -1,0 +1,312 @@
+"""What a run refuses of its losses, metrics and schedules, and says of their errors."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+import os
+import traceback
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from fdlkit.errors import RunFailedError, UserError
+from fdlkit.train.context import dead_keys, loss_path, step_spec
+from fdlkit.train.losses import Context, Loss
+from fdlkit.train.metrics import Metric
+from fdlkit.train.states import compute_states, merge_states, results
+
+# What the state of a metric is made of.
+STATE_KINDS = (jnp.bool_, jnp.integer, jnp.floating)
+
+
+def refuse_other_parts(
+    losses: Mapping[str, Loss],
+    metrics: Mapping[str, Metric],
+    train_metrics: Mapping[str, Metric],
+) -> None:
+    """Refuses losses and metrics that are none, and losses of no weight.
+
+    Raises:
+      UserError: Naming the place, and what it is to be.
+    """
+    if not losses:
+        raise UserError(
+            "loss={}: there is nothing to minimize", "name one loss or more"
+        )
+    named = {"loss": losses, "metrics": metrics, "train_metrics": train_metrics}
+    for field, parts in named.items():
+        refuse_other_names(field, parts)
+    places: list[tuple[str, Any, type]] = [
+        (loss_path(losses, name), loss, Loss) for name, loss in losses.items()
+    ]
+    for field, parts in (("metrics", metrics), ("train_metrics", train_metrics)):
+        places += [(f"{field}[{name!r}]", part, Metric) for name, part in parts.items()]
+    for path, part, base in places:
+        refuse_other_part(path, part, base)
+    for name, loss in losses.items():
+        refuse_other_weight(f"{loss_path(losses, name)}.weight", loss.weight)
+
+
+def refuse_other_part(path: str, part: Any, base: type) -> None:
+    """Refuses what is no `Loss` or no `Metric`.
+
+    Raises:
+      UserError: Naming the place and the base class.
+    """
+    if not isinstance(part, base):
+        says = "`values`" if base is Loss else "`state` and `result`"
+        raise UserError(
+            f"{path} is a {type(part).__name__}, which is no {base.__name__}",
+            f"make it a subclass of fdlkit's {base.__name__} that says {says}",
+        )
+
+
+def refuse_dead_keys(
+    context: Context,
+    *,
+    losses: Mapping[str, Loss],
+    metrics: Mapping[str, Metric],
+    train_metrics: Mapping[str, Metric],
+    eval_batch: Mapping[str, jax.ShapeDtypeStruct] | None,
+) -> None:
+    """Refuses key paths that lead nowhere where they are read after training's losses.
+
+    Args:
+      context: The shapes of a training step's, after the losses.
+      losses: That an evaluation computes too.
+      metrics: Of evaluations.
+      train_metrics: Of log points.
+      eval_batch: The shapes of an evaluation's batch; None: there is none.
+
+    Raises:
+      DeadKeyError: The first such key path.
+    """
+    params = context["params"]
+    at_log_point = {**context, "grads": params, "updates": params}
+    parts: list[tuple[Any, str, Context]] = [
+        (train_metrics, "train_metrics", at_log_point)
+    ]
+    if eval_batch is not None:
+        at_evaluation = {**context, "batch": eval_batch}
+        parts += [
+            (loss, loss_path(losses, name), at_evaluation)
+            for name, loss in losses.items()
+        ]
+        parts.append((metrics, "metrics", at_evaluation))
+    for part, where, there in parts:
+        for error in dead_keys(part, where, there):
+            raise error
+
+
+def refuse_other_names(field: str, parts: Any) -> None:
+    """Refuses what names nothing, or by something else than texts.
+
+    Raises:
+      UserError: Naming the field of the trainer.
+    """
+    if not isinstance(parts, Mapping):
+        raise UserError(
+            f"{field} is a {type(parts).__name__}, and has to be a dict by name",
+            "each one is logged under its name",
+        )
+    for name in parts:
+        if not isinstance(name, str):
+            raise UserError(
+                f"{field}[{name!r}]: the name is a {type(name).__name__}, and has to "
+                "be text"
+            )
+
+
+def refuse_other_weight(path: str, weight: Any) -> None:
+    """Refuses what no mean of a loss can be multiplied by.
+
+    Raises:
+      UserError: Naming the place.
+    """
+    if callable(weight) or (is_number(weight) and math.isfinite(weight)):
+        return
+    raise UserError(
+        f"{path}={weight!r} is neither a finite number nor a function of the step"
+    )
+
+
+def is_number(value: Any) -> bool:
+    """Whether something is one real number, whatever library it is of."""
+    return isinstance(value, int | float | np.number | np.ndarray | jax.Array) and (
+        np.ndim(value) == 0 and not np.iscomplexobj(value)
+    )
+
+
+def refuse_other_schedules(
+    schedules: Mapping[str, Any], losses: Mapping[str, Loss], context: Context
+) -> None:
+    """Refuses what follows the step and is no number then.
+
+    Args:
+      schedules: What is logged, by name, as `Trainer.all_schedules`.
+      losses: By name.
+      context: The shapes of a training step's, after the losses.
+
+    Raises:
+      UserError: Naming the place, and what was raised or how many numbers it gives.
+    """
+    for name, loss in losses.items():
+        shape = context["losses"][name].factor.shape
+        if callable(loss.weight) and shape:
+            raise _no_number(f"{loss_path(losses, name)}.weight", shape)
+    for name, schedule in schedules.items():
+        _, slash, rest = name.partition("/")
+        path = f"schedules[{rest!r}]" if slash else name
+        if not callable(schedule):
+            if not is_number(schedule):
+                raise UserError(
+                    f"{path}={schedule!r} is neither a number nor a function of the "
+                    "step"
+                )
+            continue
+        with explained_part(path):
+            found = jax.eval_shape(
+                lambda step, function=schedule: jnp.asarray(
+                    function(step), jnp.float32
+                ),
+                step_spec(),
+            )
+        if found.shape:
+            raise _no_number(path, found.shape)
+
+
+def _no_number(path: str, shape: tuple[int, ...]) -> UserError:
+    return UserError(
+        f"{path} gives an array of shape {list(shape)} for a step, not a number",
+        "a schedule is a function of the step, [] int32, that returns [] float32",
+    )
+
+
+def refuse_other_states(
+    metrics: Mapping[str, Any], context: Context, *, where: str
+) -> None:
+    """Refuses metrics that cannot be traced.
+
+    Args:
+      metrics: From `told_metrics`.
+      context: Shapes of what they read.
+      where: The config path of the metrics.
+
+    Raises:
+      UserError: See `told_metrics`.
+    """
+    jax.eval_shape(functools.partial(compute_states, metrics, where=where), context)
+
+
+def told_metrics(metrics: Mapping[str, Metric]) -> dict[str, Any]:
+    """Metrics for `compute_states` that name themselves where they go wrong.
+
+    Called they raise a `UserError`: what their `state` raised, or what in it is no
+    array of numbers.
+    """
+    return {name: functools.partial(_state, metric) for name, metric in metrics.items()}
+
+
+def _state(metric: Metric, context: Context, *, where: str) -> Any:
+    with explained_part(where):
+        state = metric(context, where=where)
+        dtypes = [jnp.asarray(leaf).dtype for leaf in jax.tree.leaves(state)]
+    for dtype in dtypes:
+        if not any(jnp.issubdtype(dtype, kind) for kind in STATE_KINDS):
+            raise UserError(
+                f"the state of {where} has an array of {dtype}",
+                "it is to be made of float32, int32 and bool",
+            )
+    return state
+
+
+def explained_results(
+    metrics: Mapping[str, Metric], states: Mapping[str, Any], *, where: str
+) -> dict[str, Any]:
+    """As `results`, of metrics whose code may raise or return something else.
+
+    Args:
+      metrics: By name.
+      states: Theirs, merged.
+      where: The config path of the metrics.
+
+    Raises:
+      RunFailedError: Naming the metric, and where it failed.
+    """
+    found: dict[str, Any] = {}
+    for name, metric in metrics.items():
+        try:
+            found |= results({name: metric}, {name: states[name]})
+        except Exception as error:
+            raise RunFailedError(
+                f"{where}[{name!r}] ({type(metric).__name__}): `result` gave no "
+                "number, and no dict of numbers by name",
+                *raised(error),
+            ) from error
+    return found
+
+
+def explained_merge(
+    metrics: Mapping[str, Metric],
+    states: Mapping[str, Any] | None,
+    more: Mapping[str, Any],
+    *,
+    where: str,
+) -> Mapping[str, Any]:
+    """As `merge_states`, of metrics whose code may raise.
+
+    Raises:
+      RunFailedError: Saying which metrics, and where it failed.
+    """
+    try:
+        return merge_states(metrics, states, more)
+    except Exception as error:
+        raise RunFailedError(
+            f"{where}: the states of two batches could not be merged", *raised(error)
+        ) from error
+
+
+@contextlib.contextmanager
+def explained_part(path: str) -> Iterator[None]:
+    """Says which part of a config could not be traced, and where it failed."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        raise UserError(f"{path} cannot be traced", *raised(error)) from error
+
+
+@contextlib.contextmanager
+def explained(
+    batch: Mapping[str, jax.ShapeDtypeStruct], what: str = "the model and loss do"
+) -> Iterator[None]:
+    """Says on what data a model or loss could not be traced, and where it failed."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        shapes = ", ".join(f"{n} {list(a.shape)}" for n, a in batch.items())
+        raise UserError(
+            f"{what} not run on a batch of {shapes}", *raised(error)
+        ) from error
+
+
+def raised(error: Exception) -> list[str]:
+    """What was raised, and the innermost line that tells what to mend."""
+    frames = traceback.extract_tb(error.__traceback__)
+    # Neither a library's line nor the trainer's own does.
+    inner = [
+        frame
+        for frame in frames
+        if "site-packages" not in frame.filename
+        and os.path.join("fdlkit", "train") not in frame.filename
+    ]
+    at = [f"at {f.filename}:{f.lineno} in {f.name}" for f in inner[-1:]]
+    return [f"{type(error).__name__}: {error}", *at]

@@ -1,0 +1,117 @@
+"""What a run refuses of its losses, metrics and schedules, before it compiles."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from fdlkit.errors import RunFailedError, UserError
+from fdlkit.keys import Key
+from fdlkit.train.losses import SquaredError
+from fdlkit.train.metrics import MeanLoss, Metric
+from tests.train.toys import make_trainer
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Mine(Metric):
+    """Whatever state and result a test wants."""
+
+    make: Callable[[jax.Array], Any] = jnp.sum
+    give: Callable[[Any], Any] = float
+    preds: Key = "preds"
+
+    def state(self, *, preds, mask):
+        del mask
+        return self.make(preds)
+
+    def result(self, state):
+        return self.give(state)
+
+
+def raises(*_):
+    raise ZeroDivisionError("of mine")
+
+
+STATES = {
+    "complex": (lambda p: jnp.sum(p + 1j), "the state of {} has an array of complex64"),
+    "text": (lambda p: "x", "{} cannot be traced"),
+    "unsortable": (lambda p: {1: p, "a": p}, "{} cannot be traced"),
+    "key": (lambda p: jax.random.key(0), "the state of {} has an array of key<fry>"),
+    "raises": (raises, "{} cannot be traced\nZeroDivisionError: of mine\nat .*raises"),
+}
+
+
+@pytest.mark.parametrize("field", ["metrics", "train_metrics"])
+@pytest.mark.parametrize("kind", STATES)
+def test_a_metric_without_a_state_of_numbers_is_refused_before_it_runs(field, kind):
+    make, told = STATES[kind]
+    trainer = make_trainer(**{field: {"mine": Mine(make=make)}})
+    with pytest.raises(UserError, match=told.format(rf"{field}\['mine'\]")):
+        trainer.check()
+
+
+def test_so_is_one_whose_evaluation_has_batches_of_other_rows():
+    trainer = make_trainer(metrics={"mine": Mine(make=raises)})
+    data = dataclasses.replace(trainer.eval_data, batch_size=4)
+    trainer = dataclasses.replace(trainer, eval_data=data)
+    with pytest.raises(UserError, match=r"metrics\['mine'\] cannot be traced"):
+        trainer.check()
+
+
+@pytest.mark.parametrize("field", ["metrics", "train_metrics"])
+@pytest.mark.parametrize(
+    "give",
+    [lambda s: None, lambda s: "x", lambda s: np.ones(2), lambda s: {"a": {}}, raises],
+    ids=["none", "text", "array", "nested", "raises"],
+)
+def test_a_result_that_is_no_number_ends_the_run_by_name(field, give, tmp_path):
+    trainer = make_trainer(
+        **{field: {"mine": Mine(give=give)}}, num_train_steps=1, log_every=1
+    )
+    with pytest.raises(RunFailedError, match=rf"{field}\['mine'\] \(Mine\): `result`"):
+        trainer.train(tmp_path)
+
+
+WEIGHTS = {
+    math.nan: "neither a finite number",
+    math.inf: "neither a finite number",
+    "1": "neither a finite number",
+    None: "neither a finite number",
+    lambda step: jnp.ones(3): r"an array of shape \[3\]",
+}
+
+
+@pytest.mark.parametrize("weight", WEIGHTS, ids=str)
+def test_a_loss_of_no_weight_is_refused(weight):
+    trainer = make_trainer(loss={"a": SquaredError(), "b": SquaredError(weight=weight)})
+    with pytest.raises(UserError, match=rf"loss\['b'\].weight.*{WEIGHTS[weight]}"):
+        trainer.check()
+
+
+@pytest.mark.parametrize("weight", [0, -1.0, np.float32(2), jnp.float32(2)], ids=repr)
+def test_any_number_is_a_weight(weight):
+    make_trainer(loss=SquaredError(weight=weight)).check()
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"schedules": {"a": lambda step: jnp.ones(3)}}, r"schedules\['a'\] gives an"),
+        ({"schedules": {"a": raises}}, r"schedules\['a'\] cannot be traced"),
+        ({"schedules": {"a": "x"}}, r"schedules\['a'\]='x' is neither"),
+        ({"learning_rate": "x"}, "learning_rate='x' is neither"),
+        ({"metrics": [MeanLoss()]}, "metrics is a list"),
+        ({"metrics": {1: MeanLoss()}}, r"metrics\[1\]: the name is a int"),
+    ],
+    ids=["shape", "raises", "text", "rate", "list", "number"],
+)
+def test_what_is_no_schedule_or_no_name_is_refused(changes, told):
+    with pytest.raises(UserError, match=told):
+        make_trainer(**changes).check()
