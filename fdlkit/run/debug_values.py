@@ -117,11 +117,9 @@ def parameter_axes(variables: Mapping[str, Any]) -> dict[Parts, tuple[Any, ...]]
         dict(variables).get("params", {}), is_leaf=is_box
     )
     return {
-        tuple(getattr(part, "key", getattr(part, "idx", None)) for part in path): tuple(
-            box.names
-        )
+        tuple(part.key for part in path): tuple(box.names)
         for path, box in found
-        if is_box(box)
+        if is_box(box) and all(hasattr(part, "key") for part in path)
     }
 
 

@@ -248,8 +248,8 @@ def _run(
     program, why_not = programs[name]
     if why_not is not None:
         return None, program(*arguments)
-    error, found = program(*arguments)
-    failure = failure_of(error)
+    checked, found = program(*arguments)
+    failure = failure_of(checked)
     if failure is not None and not failure.source:
         failure = _located(function, arguments, checks) or failure
     return failure, found

@@ -21,6 +21,7 @@ from fdlkit.keys import Key
 from fdlkit.nn.repeat import Repeat
 from fdlkit.train.losses import Loss, SquaredError
 from fdlkit.train.metrics import MeanLoss, Metric
+from fdlkit.train.models import LinenModel
 from tests.train.toys import Mlp, examples, make_trainer
 
 
