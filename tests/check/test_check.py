@@ -6,6 +6,7 @@ import dataclasses
 import json
 
 import fiddle as fdl
+import optax
 import pytest
 
 import fdlkit
@@ -17,6 +18,7 @@ from fdlkit.cli.main import main
 from fdlkit.diff.text import render
 from fdlkit.errors import UserError
 from fdlkit.sharding import mesh as meshes
+from fdlkit.train import optimizers
 from tests.check.house import Layer, examples, experiment, in_memory
 
 
@@ -59,6 +61,18 @@ def test_a_wrong_value_that_is_computed_from_a_right_one_is_told():
 def test_examples_that_are_drawn_with_another_seed_are_no_other_split(drawn):
     cfg = experiment()
     cfg.train_data.source, cfg.eval_data.source = drawn(0), drawn(1)
+    assert found(cfg) == []
+
+
+def test_a_reference_to_what_is_below_a_key_is_written_as_python_takes_it():
+    rates = {"**": fdl.Config(optax.adam, learning_rate=1e-2)}
+    cfg = experiment(
+        optimizer=fdl.Config(optimizers.by_path, rates), learning_rate=3e-3
+    )
+    (finding,) = found(cfg)
+    (written,) = finding.nearest
+    assert written == """ref("optimizer.groups['**'].learning_rate")"""
+    cfg.learning_rate = eval(written, {"ref": fdlkit.ref})
     assert found(cfg) == []
 
 

@@ -30,13 +30,14 @@ def find(subject: Subject) -> Iterator[Finding]:
         return
     path, _, value = used[0]
     where = paths.format(path)
+    follows = f"ref({where!r})"
     yield subject.finding(
         "CF021",
         (RATE,),
         f"{RATE}, which is logged, is {texts.brief(subject.graph, told.value)}; the "
         f"optimizer's own is another: {where} is {texts.brief(subject.graph, value)}",
-        fix=f"have it follow: {RATE} = ref('{where}')",
-        nearest=(f"ref('{where}')",),
+        fix=f"have it follow: {RATE} = {follows}",
+        nearest=(follows,),
     )
 
 

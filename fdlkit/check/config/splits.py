@@ -127,7 +127,7 @@ def _compare(
             "train_data": reprs.text(values[0]),
             "eval_data": reprs.text(values[1]),
         },
-        fix=f"give both the same: {held_out} = ref('{train}')",
+        fix=f"give both the same: {held_out} = ref({train!r})",
     )
 
 
