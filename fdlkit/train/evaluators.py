@@ -202,7 +202,7 @@ class Fault:
 
 
 def faults_of(
-    evaluators: Mapping[str, AnyEvaluator],
+    evaluators: Mapping[str, Any],
     given: Given,
     *,
     eval_every: int | None,
@@ -244,11 +244,12 @@ def faults_of(
                 what=f"the evaluator {name!r} has no data, and eval_data is None too",
                 do=f"give it {path}.data, or the trainer eval_data",
             )
-        if not isinstance(evaluator.coverage, Coverage):
+        coverage: Any = evaluator.coverage  # whatever a config has put there
+        if not isinstance(coverage, Coverage):
             yield Fault(
                 kind="data",
                 path=f"{path}.coverage",
-                what=f"{path}.coverage={evaluator.coverage!r} says no batches",
+                what=f"{path}.coverage={coverage!r} says no batches",
                 do="give it Epoch(), First(n) or Rolling(n) of fdlkit.train.coverage",
             )
         if evaluator.params == "ema" and not given.has_ema:
