@@ -97,7 +97,7 @@ def spelled_key(parts: KeyParts) -> str:
 def typed_parts(text: str) -> tuple[str | int, ...]:
     """The parts of a key path that was written as other paths are: `preds/aux/0`."""
     words = re.findall(r"[^\s./\[\]'\"]+", text)
-    return tuple(int(w) if re.fullmatch(r"-?\d+", w) else w for w in words)
+    return tuple(int(w) if re.fullmatch(r"-?\d{1,18}", w) else w for w in words)
 
 
 def _cost(

@@ -53,7 +53,7 @@ class DeadKeyError(UserError):
         self.there = tuple(there)
 
 
-_PART = re.compile(r"\.?([A-Za-z_]\w*)|\[(-?\d+)\]|\[(['\"])(.*?)\3\]")
+_PART = re.compile(r"\.?([A-Za-z_]\w*)|\[(-?\d{1,18})\]|\[(['\"])(.*?)\3\]")
 # Who can read the roots of a step's context that are not there from the beginning.
 _THERE_FOR: Mapping[str | int, str] = {
     "params": "losses and metrics",
@@ -87,6 +87,14 @@ def parse_key(key: str) -> tuple[str | int, ...]:
         parts.append(int(index) if index is not None else name or quoted or "")
         position = match.end()
     return tuple(parts)
+
+
+def is_key(text: Any) -> bool:
+    """Whether something is a key path, wherever it leads."""
+    try:
+        return isinstance(text, str) and bool(parse_key(text))
+    except UserError:
+        return False
 
 
 def get_key(context: Mapping[str, Any], key: str, *, wanted_by: str = "key") -> Any:

@@ -33,10 +33,14 @@ from fdlkit.train.context import (
     wanted_parts,
 )
 from fdlkit.train.decode import GenerateText
-from fdlkit.train.evaluators import Evaluator
+from fdlkit.train.evaluators import AnyEvaluator, Evaluator
 from fdlkit.train.losses import Context, Elements, Loss
 from fdlkit.train.models import as_model
-from fdlkit.train.refusals import refuse_other_part
+from fdlkit.train.refusals import (
+    refuse_other_factor,
+    refuse_other_part,
+    refuse_other_weight,
+)
 from fdlkit.train.setup import Shapes, check_microbatches, using
 from fdlkit.train.step import at_log_points, make_eval_step, make_train_step
 
@@ -155,6 +159,7 @@ def _own_fields(trainer: Trainer) -> dict[str, set[str]]:
             if getattr(evaluator, field.name) is not None
         }
         for name, evaluator in trainer.evaluators.items()
+        if isinstance(evaluator, AnyEvaluator)
     }
 
 
@@ -188,8 +193,11 @@ class _Parts:
             self.preds = jax.tree.map(_shape, context["preds"])
             self._look_up(context)
         with self.watch.part(path):
-            refuse_other_part(path, self.trainer.losses[name], Loss)
-            found = self.trainer.losses[name](context, where=path)
+            loss = self.trainer.losses[name]
+            refuse_other_part(path, loss, Loss)
+            refuse_other_weight(f"{path}.weight", loss.weight)
+            found = loss(context, where=path)
+            refuse_other_factor(f"{path}.weight", found.factor)
         self.values.setdefault(name, _shape(found.values))
         return found
 

@@ -26,7 +26,7 @@ import jax
 import jax.numpy as jnp
 
 from fdlkit.errors import UserError
-from fdlkit.keys import DeadKeyError, get_key, keys_of, parse_key
+from fdlkit.keys import DeadKeyError, get_key, is_key, keys_of, parse_key
 from fdlkit.train.losses import Context, Loss
 from fdlkit.train.models import Model, Place
 
@@ -63,7 +63,11 @@ def wanted_interms(*parts: Any, keys: Sequence[str] = ()) -> tuple[Place, ...]:
     """
     texts = (*keys_of(parts, "").values(), *keys)
     # One that is no key path is refused where it is looked up.
-    read = [parse_key(key) for key in texts if str(key).startswith("interms")]
+    read = [
+        parse_key(key)
+        for key in texts
+        if str(key).startswith("interms") and is_key(key)
+    ]
     return tuple(dict.fromkeys(key[1:] for key in read if key[0] == "interms"))
 
 

@@ -135,6 +135,16 @@ def refuse_other_weight(path: str, weight: Any) -> None:
     )
 
 
+def refuse_other_factor(path: str, factor: Any) -> None:
+    """Refuses what a weight comes to at a step, if that is no number.
+
+    Raises:
+      UserError: Naming the place.
+    """
+    if factor.shape:
+        raise _no_number(path, factor.shape)
+
+
 def is_number(value: Any) -> bool:
     """Whether something is one real number, whatever library it is of."""
     return isinstance(value, int | float | np.number | np.ndarray | jax.Array) and (
@@ -155,10 +165,9 @@ def refuse_other_schedules(
     Raises:
       UserError: Naming the place, and what was raised or how many numbers it gives.
     """
-    for name, loss in losses.items():
-        shape = context["losses"][name].factor.shape
-        if callable(loss.weight) and shape:
-            raise _no_number(f"{loss_path(losses, name)}.weight", shape)
+    for name in losses:
+        path = f"{loss_path(losses, name)}.weight"
+        refuse_other_factor(path, context["losses"][name].factor)
     for name, schedule in schedules.items():
         _, slash, rest = name.partition("/")
         path = f"schedules[{rest!r}]" if slash else name

@@ -342,6 +342,16 @@ def test_a_misspelt_intermediate_is_told_what_there_is_before_anything_compiles(
             "loss.mask='batch.msk'",
             None,
         ),
+        (
+            {"train_metrics": {"m": Size(of="interms.")}},
+            "train_metrics['m'].of: 'interms.' is not a key path",
+            None,
+        ),
+        (
+            {"train_metrics": {"m": Size(of=f"preds[{'9' * 5000}]")}},
+            "train_metrics['m'].of: 'preds[999",
+            None,
+        ),
     ],
 )
 def test_key_paths_are_refused_before_anything_compiles(changes, what, meant):
