@@ -153,6 +153,14 @@ def keys_of(part: Any, where: str) -> dict[str, str]:
     return found
 
 
+def is_key(text: Any) -> bool:
+    """Whether something is a key path, wherever it leads."""
+    try:
+        return isinstance(text, str) and bool(parse_key(text))
+    except UserError:
+        return False
+
+
 # Sharding
 # --------
 
@@ -2523,7 +2531,8 @@ class LinenModel:
           variables: As for `apply`.
           inputs: As for `apply`.
           rngs: As for `apply`.
-          wanted: The places to be kept, `("encoder", "__call__", 0)`; `()`: all.
+          wanted: The places to be kept, `("encoder", "__call__", 0)`; `()`: all but
+            what methods with a leading underscore return, which a place must name.
 
         Returns:
           What `apply` does, and the intermediates: nested by the modules' names, a
@@ -2532,9 +2541,14 @@ class LinenModel:
         """
 
         def keeps(module: nn.Module, method: str) -> bool:
+            if module.scope is None:  # it asks itself something while it is made
+                return False
             at = (*module.path, method)
+            # A helper may give what is no array, which no stack of layers can stack.
+            is_helper = method.startswith("_") and method != "__call__"
             return any(
-                place[: len(at)] == at or at[: len(place)] == place for place in wanted
+                place[: len(at)] == at or (at[: len(place)] == place and not is_helper)
+                for place in wanted
             )
 
         carried = [name for name in variables if name != "params"] if rngs else []
@@ -2581,7 +2595,11 @@ def wanted_interms(*parts: Any, keys: Sequence[str] = ()) -> tuple[Place, ...]:
     """
     texts = (*keys_of(parts, "").values(), *keys)
     # One that is no key path is refused where it is looked up.
-    read = [parse_key(key) for key in texts if str(key).startswith("interms")]
+    read = [
+        parse_key(key)
+        for key in texts
+        if str(key).startswith("interms") and is_key(key)
+    ]
     return tuple(dict.fromkeys(key[1:] for key in read if key[0] == "interms"))
 
 
