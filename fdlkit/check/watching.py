@@ -113,13 +113,16 @@ class Watch:
             with self.part(name):
                 return function()
         except Exception as error:  # noqa: BLE001 - a model may raise anything
+            noted, module, part = self._raised or (error, (), name)
             first = error
-            if isinstance(error.__cause__, Exception):  # the trainer explains some
+            # The trainer explains some; what JAX raises may have a cause as well.
+            if noted is not error and isinstance(error.__cause__, Exception):
                 first = error.__cause__
-            noted, module, part = self._raised or (first, (), name)
             if noted is not first:
                 module, part = (), name
             frame = frames.users_line(first)
+            if frame is None and isinstance(error.__cause__, Exception):
+                frame = frames.users_line(error.__cause__)
             self.failures.append(Failure(part, module, error, frame))
             return None
 

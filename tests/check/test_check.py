@@ -19,6 +19,7 @@ from fdlkit.diff.text import render
 from fdlkit.errors import UserError
 from fdlkit.sharding import mesh as meshes
 from fdlkit.train import optimizers
+from fdlkit.train.metrics import MeanLoss
 from tests.check.house import Layer, examples, experiment, in_memory
 
 
@@ -62,6 +63,13 @@ def test_examples_that_are_drawn_with_another_seed_are_no_other_split(drawn):
     cfg = experiment()
     cfg.train_data.source, cfg.eval_data.source = drawn(0), drawn(1)
     assert found(cfg) == []
+
+
+def test_a_metric_that_fails_with_an_error_of_jax_is_told_as_such():
+    mean = fdl.Config(MeanLoss, loss="losses.loss.values")
+    (finding,) = found(experiment(metrics={"mean": mean}), "config", "shapes")
+    assert finding.path == "metrics['mean']"
+    assert finding.text.startswith("metrics['mean'] cannot be traced: ")
 
 
 def test_a_reference_to_what_is_below_a_key_is_written_as_python_takes_it():
