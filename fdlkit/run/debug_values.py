@@ -74,7 +74,8 @@ class Value:
                     f"min {there.min():.6g}  max {there.max():.6g}  "
                     f"mean {there.mean():.6g}"
                 )
-        parts.append(f"NaN {nan:,}")
+        if self.is_float:
+            parts.append(f"NaN {nan:,}")
         if inf:
             parts.append(f"inf {inf:,}")
         return "  ".join(parts)
