@@ -218,7 +218,8 @@ def faults_of(
     """
     for name, evaluator in evaluators.items():
         path = f"evaluators[{name!r}]"
-        if not isinstance(evaluator, AnyEvaluator):
+        given_one: Any = evaluator
+        if not isinstance(given_one, AnyEvaluator):
             yield Fault(
                 kind="data",
                 path=path,
@@ -244,11 +245,12 @@ def faults_of(
                 what=f"the evaluator {name!r} has no data, and eval_data is None too",
                 do=f"give it {path}.data, or the trainer eval_data",
             )
-        if not isinstance(evaluator.coverage, Coverage):
+        coverage: Any = evaluator.coverage
+        if not isinstance(coverage, Coverage):
             yield Fault(
                 kind="data",
                 path=f"{path}.coverage",
-                what=f"{path}.coverage={evaluator.coverage!r} says no batches",
+                what=f"{path}.coverage={coverage!r} says no batches",
                 do="give it Epoch(), First(n) or Rolling(n) of fdlkit.train.coverage",
             )
         if evaluator.params == "ema" and not given.has_ema:

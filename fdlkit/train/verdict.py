@@ -100,7 +100,9 @@ class Verdict:
                 )
         for metric, history in self._history.items():
             if metric in values:
-                history.append((step, agreed(values[metric])))
+                value = values[metric]
+                assert not isinstance(value, Bars)
+                history.append((step, agreed(value)))
                 if self._keep_best is not None and self._keep_best.metric == metric:
                     self._take_best(self._keep_best, *history[-1])
         self.reason = self._reason()
