@@ -383,6 +383,7 @@ SESSIONS: dict[str, list[str]] = {
         "",
     ],
     "overrides/values": [
+        "part.width=ref('rate')",
         "part.width=abc",
         "part.width=1.5",
         "part.width=inf",
