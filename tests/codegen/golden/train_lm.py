@@ -891,8 +891,11 @@ class Repeat(nn.Module):
         if self.n < 1:
             raise ValueError(f"n={self.n} layers: there must be one at least")
         remat_policy(self.remat)
-        if self.pipeline is not None:
-            self.pipeline.refuse_stack(self)
+        pipeline: Any = self.pipeline  # whatever a config has put there
+        if pipeline is not None and not isinstance(pipeline, Pipelining):
+            raise TypeError(f"pipeline={pipeline!r} is no Pipelining")
+        if pipeline is not None:
+            pipeline.refuse_stack(self)
         for path, inner in submodules(self.block, "block"):
             if isinstance(inner, Repeat) and inner.axis_name == self.axis_name:
                 raise ValueError(
