@@ -40,7 +40,8 @@ class Elements(NamedTuple):
         """
         total = jnp.sum(weighted(self.values, self.weights))
         over = jnp.sum(self.weights) if count is None else count
-        return total / jnp.maximum(over, 1.0)
+        # Not `maximum(over, 1)`: weights may be parts of one.
+        return total / jnp.where(over > 0, over, 1.0)
 
 
 def total_loss(

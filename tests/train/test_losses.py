@@ -137,6 +137,15 @@ def test_a_batch_of_padding_alone_gives_0_and_no_gradient(loss, dtype):
     np.testing.assert_array_equal(gradient, np.zeros_like(gradient))
 
 
+def test_weights_that_add_up_to_less_than_one_weigh_a_mean_all_the_same():
+    context = {
+        "preds": np.array([[3.0], [1.0]]),
+        "batch": {"labels": np.zeros((2, 1)), "mask": np.array([0.25, 0.125])},
+    }
+    mean = float(AbsoluteError()(context).mean())
+    assert mean == pytest.approx((3 * 0.25 + 1 * 0.125) / 0.375)
+
+
 def test_what_is_not_a_number_in_padding_does_not_reach_the_mean():
     values, weights = jnp.asarray([1.0, jnp.nan, jnp.inf]), jnp.asarray([1.0, 0, 0])
     elements = Elements(values, weights, jnp.float32(1))
