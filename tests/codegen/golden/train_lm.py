@@ -875,6 +875,7 @@ class Repeat(nn.Module):
       ValueError: `n` is not positive, there is no policy `remat`, the template
         holds a `Repeat` of the same `axis_name`, or the layers do not fill the stages
         of `pipeline`.
+      TypeError: `pipeline` is neither a `Pipelining` nor None.
     """
 
     block: nn.Module
@@ -892,9 +893,9 @@ class Repeat(nn.Module):
             raise ValueError(f"n={self.n} layers: there must be one at least")
         remat_policy(self.remat)
         pipeline: Any = self.pipeline  # whatever a config has put there
-        if pipeline is not None and not isinstance(pipeline, Pipelining):
-            raise TypeError(f"pipeline={pipeline!r} is no Pipelining")
         if pipeline is not None:
+            if not isinstance(pipeline, Pipelining):
+                raise TypeError(f"pipeline={pipeline!r} is no Pipelining")
             pipeline.refuse_stack(self)
         for path, inner in submodules(self.block, "block"):
             if isinstance(inner, Repeat) and inner.axis_name == self.axis_name:
@@ -1949,7 +1950,8 @@ class Elements(NamedTuple):
         """
         total = jnp.sum(weighted(self.values, self.weights))
         over = jnp.sum(self.weights) if count is None else count
-        return total / jnp.maximum(over, 1.0)
+        # Not `maximum(over, 1)`: weights may be parts of one.
+        return total / jnp.where(over > 0, over, 1.0)
 
 
 def total_loss(
