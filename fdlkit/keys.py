@@ -21,7 +21,7 @@ import typing
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from fdlkit import key_guesses
+from fdlkit import key_guesses, suggest
 from fdlkit.errors import UserError
 
 Key = Annotated[str, "key path"]
@@ -235,11 +235,12 @@ def _parsed(
         what, *rest = error.lines
         typed = key_guesses.typed_parts(key)
         meant = key_guesses.likeliest_key(context, typed) if typed else None
+        hint = suggest.did_you_mean(meant)
         raise DeadKeyError(
             wanted_by,
             key,
             f"{wanted_by}: {what}",
-            *([] if meant is None else [f"did you mean '{meant}'?"]),
+            *([hint] if hint else []),
             *rest,
             meant=meant,
         ) from error
@@ -273,12 +274,13 @@ def _dead(
     there = tuple(map(str, key_guesses.names_below(value)))
     # Whoever names a root of the context means that, and reads it too early.
     meant = None if later else key_guesses.likeliest_key(context, parse_key(key))
+    hint = suggest.did_you_mean(meant)
     listed = ", ".join(there) or f"nothing below it{_kind_of(value)}"
     return DeadKeyError(
         wanted_by,
         key,
         f"{wanted_by}={key!r} leads nowhere: no {str(part)!r} at {level}",
-        *([] if meant is None else [f"did you mean '{meant}'?"]),
+        *([hint] if hint else []),
         *([] if later is None else [f"{part} is there for {later} alone"]),
         f"available at {level}: {listed}",
         meant=meant,

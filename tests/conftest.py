@@ -6,6 +6,7 @@ change is read like any other.
 
 from __future__ import annotations
 
+import os
 import pathlib
 from collections.abc import Callable
 
@@ -30,6 +31,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write what is said now into tests/golden, instead of comparing",
     )
+
+
+def pytest_configure() -> None:
+    # Processes that share the tests are told a width, and texts would be broken to it.
+    os.environ.pop("COLUMNS", None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

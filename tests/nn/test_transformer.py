@@ -260,7 +260,7 @@ def test_the_order_of_fields_is_frozen_because_it_names_shared_parameters(
             "norm",
         ],
         Block: ["attention", "mlp", "norm", "dropout"],
-        Repeat: ["block", "n", "scan", "shared", "axis_name", "remat"],
+        Repeat: ["block", "n", "scan", "shared", "axis_name", "remat", "pipeline"],
     }
     tied = by_path(boxes(small_model(tied=True, **variant), some_tokens()))
     assert "embed/embedding" in tied

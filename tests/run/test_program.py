@@ -63,6 +63,7 @@ def test_the_workdir_holds_record_numbers_events_and_checkpoints(run):
         "tflops_per_sec",
         "eval/loss",
         "eval/bits_per_byte",
+        "eval/rows",
     }
 
 

@@ -64,6 +64,9 @@ def test_a_language_model_is_known_by_its_data_inputs_and_logits():
 class Nested:
     """Predictions of several parts, in more logits than there are tokens."""
 
+    def init(self, rng: Any, inputs: Any) -> Any:
+        return {"params": {}}
+
     def apply(self, variables: Any, inputs: Any, rngs: Any) -> Any:
         logits = jax.nn.one_hot(inputs["tokens"], VOCAB + 5)
         return {"main": [logits]}, {}
