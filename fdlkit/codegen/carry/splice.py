@@ -45,12 +45,12 @@ def text_of(statement: Statement, reach: Reach, identifiers: Identifiers) -> str
         *shapes.edits(module, statement.node, reach),
     ]
     text = module.text[start:end]
-    for edit in _outermost(edits):
+    for edit in outermost(edits):
         text = text[: edit.start - start] + edit.text + text[edit.end - start :]
     return text.strip("\n") + _restored_name(statement, identifiers)
 
 
-def _outermost(edits: Sequence[Edit]) -> Iterator[Edit]:
+def outermost(edits: Sequence[Edit]) -> Iterator[Edit]:
     """The edits that no other contains, from the end of the text."""
     reached = -1
     kept: list[Edit] = []

@@ -24,6 +24,7 @@ from fdlkit.errors import UserError
 from fdlkit.graph.build import build
 from fdlkit.graph.model import Argument, Graph, Leaf, Link, Node
 from fdlkit.graph.snapshot import Taken
+from fdlkit.keys import keys_of
 
 # Arguments that a plain form may do without whatever they are, and what a script has
 # instead.
@@ -46,9 +47,13 @@ _UPDATES = frozenset(
         "Updated",
     }
 )
+_INTERMS = frozenset({"wanted_interms", "wanted_parts"})
+_SUMS = frozenset({"exact_sum", "exact_ratio"})
 _NEEDS = (
     (_DATA, _DATA),
-    (_TRAINER, _TRAINER | _DATA | {"Mesh"}),
+    (_TRAINER, _TRAINER | _DATA | _INTERMS | {"Mesh"}),
+    (_INTERMS, _INTERMS),
+    (_SUMS | {"ExactSum"}, _SUMS),
     (frozenset({"Mesh"}), frozenset({"Mesh"})),
     (_UPDATES, _UPDATES),
 )
@@ -127,10 +132,20 @@ def choose(taken: Taken, trainer: Any) -> Chosen:
             gone.add("Pipeline")
     if any(getattr(trainer, name) != idle for name, idle in _IDLE.items()):
         gone |= _UPDATES
+    if _reads_interms(trainer):
+        gone |= _INTERMS
     if any(twin_of(node) == "frozen" for node in taken.graph.nodes):
         gone |= _UPDATES
     left_out = tuple(_left_out(taken.graph))
     return dataclasses.replace(chosen, left_out=left_out).without(gone)
+
+
+def _reads_interms(trainer: Any) -> bool:
+    """Whether a loss or a metric asks for what is inside the model."""
+    if trainer.train_metrics:
+        return True
+    keys = keys_of([trainer.losses, trainer.metrics], "").values()
+    return any(key.startswith("interms") for key in keys)
 
 
 def _is_plain(pipeline: Any) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fdlkit.codegen import formatting
+from fdlkit.codegen.carry import leaner
 from fdlkit.codegen.carry.carrier import Carried, carry
 from fdlkit.codegen.carry.homes import HOUSE, Definition, External, Homes
 from fdlkit.codegen.carry.modules import Imported as Import
@@ -91,12 +92,14 @@ def _write(graph: Graph, origin: Origin, chosen: twins.Chosen) -> Script:
     )
     main = carried.identifiers.definitions[MAIN]
     body = Body(experiment, local, carried, symbols, trainer, origin.summary)
+    shown = list(body.texts())
+    carried = leaner.without_options(carried, shown)
     blocks = [
         head.docstring(origin, chosen.left_out),
         f"from __future__ import annotations\n\n{head.imports(carried)}",
         *parts.laid_out(s for s in carried.sections if s.module != MAIN.module),
         parts.heading("The experiment"),
-        *body.texts(),
+        *shown,
         *(s.text for s in carried.sections if s.module == MAIN.module),
         f'if __name__ == "__main__":\n    sys.exit({main}({FUNCTION}))\n',
     ]

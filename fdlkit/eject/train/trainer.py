@@ -90,7 +90,9 @@ class Setup:
             seed=trainer.seed,
             rules=trainer.update_rules,
             capture=wanted_interms(losses, trainer.train_metrics),
-            measure=at_log_points(trainer.train_metrics),
+            measure=(
+                at_log_points(trainer.train_metrics) if trainer.train_metrics else None
+            ),
             measured_parts=wanted_parts(trainer.train_metrics),
         )
         self._eval_step = make_eval_step(
@@ -298,7 +300,8 @@ class Trainer:
                     raise RunFailedError(f"the training data ends after {step} batches")
                 batch = jax.device_put(rows, setup.batch_sharding)
                 jax.block_until_ready(report)
-                state, report, measured = train_step(state, batch, None)
+                made = train_step(state, batch, None)
+                state, report = made[:2]
                 step += 1
                 if step % self.log_every == 0 or step == self.num_train_steps:
                     values = self._checked(step, report)
@@ -308,8 +311,8 @@ class Trainer:
                     names = logged(self.losses, self.all_schedules)
                     names += update_reports(self.update_rules)
                     told = {name: values[name] for name in names}
-                    if measured is not None:
-                        numbers = results(self.train_metrics, measured.unpack())
+                    if self.train_metrics:
+                        numbers = results(self.train_metrics, made[2].unpack())
                         told |= {f"train/{name}": x for name, x in numbers.items()}
                     tell(told | {"steps_per_sec": rate, f"{unit}_per_sec": elements})
                     began, timed = now, step
