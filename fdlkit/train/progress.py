@@ -50,9 +50,15 @@ class LineProgress:
 
 
 def format_values(values: Mapping[str, float]) -> str:
-    """`loss 2.345  learning_rate 0.001`: four significant digits each.
+    """`loss 2.345  rows 25,830`: four significant digits, and whole numbers in full.
 
     What is no number, a histogram, is left out.
     """
     numbers = {n: v for n, v in values.items() if isinstance(v, float | int)}
-    return "  ".join(f"{name} {value:.4g}" for name, value in numbers.items())
+    return "  ".join(f"{name} {_written(value)}" for name, value in numbers.items())
+
+
+def _written(value: float) -> str:
+    # Past 2**53 a float cannot tell whole numbers apart.
+    whole = abs(value) <= 2**53 and float(value).is_integer()
+    return f"{int(value):,}" if whole else f"{value:.4g}"

@@ -739,6 +739,9 @@ class Embed(nn.Module):
 class Pipelining:
     """What no stack of layers has here: they are computed one after another."""
 
+    refuse_stack: Any
+    run: Any
+
 
 POLICIES: dict[str, Callable[..., bool]] = {
     "full": jax.checkpoint_policies.nothing_saveable,
@@ -2700,12 +2703,18 @@ class LineProgress:
 
 
 def format_values(values: Mapping[str, float]) -> str:
-    """`loss 2.345  learning_rate 0.001`: four significant digits each.
+    """`loss 2.345  rows 25,830`: four significant digits, and whole numbers in full.
 
     What is no number, a histogram, is left out.
     """
     numbers = {n: v for n, v in values.items() if isinstance(v, float | int)}
-    return "  ".join(f"{name} {value:.4g}" for name, value in numbers.items())
+    return "  ".join(f"{name} {_written(value)}" for name, value in numbers.items())
+
+
+def _written(value: float) -> str:
+    # Past 2**53 a float cannot tell whole numbers apart.
+    whole = abs(value) <= 2**53 and float(value).is_integer()
+    return f"{int(value):,}" if whole else f"{value:.4g}"
 
 
 # Half of the bits of an int32. A float32 holds such a half exactly; the bits of a small
@@ -2920,9 +2929,10 @@ def lay_out_updates(state: TrainState, params: Any) -> dict[str, Any]:
     return {}
 
 
-def loss_factor(rules: UpdateRules, state: TrainState) -> None:
+def loss_factor(rules: UpdateRules, state: TrainState) -> jax.Array | None:
     """The loss is differentiated as it is."""
     del rules, state
+    return None
 
 
 def update_reports(rules: UpdateRules) -> tuple[str, ...]:
