@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from fdlkit.codegen.carry.edits import Edit
 from fdlkit.codegen.carry.modules import Function, Module
-from fdlkit.codegen.carry.options import Option, Program
+from fdlkit.codegen.carry.options import Option
+from fdlkit.codegen.carry.program import Program
 from fdlkit.codegen.carry.scopes import all_arguments
 
 _SECTIONS = ("Args:", "Attributes:")

@@ -12,7 +12,7 @@ from fdlkit.codegen.carry.carrier import Carried
 from fdlkit.codegen.carry.edits import Edit
 from fdlkit.codegen.carry.homes import HOUSE, is_of
 from fdlkit.codegen.carry.modules import Module
-from fdlkit.codegen.carry.options import Program
+from fdlkit.codegen.carry.program import Program
 
 _BETWEEN = "\n\n\n"
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Set
 from fdlkit.codegen.carry import cuts
 from fdlkit.codegen.carry.edits import Edit
 from fdlkit.codegen.carry.modules import FUNCTIONS, Function, Module, Statement
-from fdlkit.codegen.carry.options import Program
+from fdlkit.codegen.carry.program import Program
 from fdlkit.codegen.carry.reach import class_parts
 from fdlkit.codegen.carry.scopes import all_arguments, attribute_names, uses
 
