@@ -142,8 +142,8 @@ def files_of_split(
         raise UserError(f"no split {split!r}", *lines, "  splits: train, eval")
     if not 0 <= eval_fraction <= 1:
         raise UserError(f"eval_fraction={eval_fraction} is not between 0 and 1")
-    ranked = sorted(names, key=_unit_hash)
-    held_out = sum(_unit_hash(name) < eval_fraction for name in names)
+    ranked = sorted(names, key=unit_hash)
+    held_out = sum(unit_hash(name) < eval_fraction for name in names)
     if 0 < eval_fraction < 1:
         held_out = min(max(held_out, 1), len(ranked) - 1)
     chosen = ranked[:held_out] if split == "eval" else ranked[held_out:]
@@ -156,7 +156,8 @@ def files_of_split(
     return sorted(chosen)
 
 
-def _unit_hash(name: str) -> float:
+def unit_hash(name: str) -> float:
+    """A number in [0, 1) that a name always has."""
     digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest()
     return int.from_bytes(digest[:6], "big") / 2**48
 

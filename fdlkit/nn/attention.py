@@ -24,14 +24,12 @@ KV_HEADS = ("batch", "time", "kv_heads", "head_dim")
 class SelfAttention(nn.Module):
     """Each token attends to itself and to earlier tokens of its own segment.
 
-    With fewer key and value heads than query heads, neighbouring query heads share
-    one (grouped-query attention, Ainslie et al., 2023); `num_kv_heads=1` is
-    multi-query attention.
-
     Attributes:
       features: The width of input and output.
       num_heads: The number of query heads.
       num_kv_heads: The number of key and value heads; None: as many as query heads.
+        With fewer, neighbouring query heads share one (grouped-query attention, Ainslie
+        et al., 2023); 1 is multi-query attention.
       head_dim: The width of a head; None: `features // num_heads`.
       rotary: Turns queries and keys by their positions; None: no rotation.
       out_init_scale: The variance of the output kernel, times its fan-in.
@@ -48,9 +46,8 @@ class SelfAttention(nn.Module):
       out_kernel_init: The same for the output kernel, instead of `out_init_scale`.
 
     Raises:
-      ValueError: `features` is not a multiple of `num_heads` and `head_dim` is not
-        given; `num_heads` is not a multiple of `num_kv_heads`; `head_dim` is odd and
-        `rotary` is given.
+      ValueError: Heads do not fit the features or each other, or are of an odd width
+        while `rotary` is given.
     """
 
     features: int
@@ -70,13 +67,14 @@ class SelfAttention(nn.Module):
     def __post_init__(self) -> None:
         """Refuses heads that do not fit together."""
         super().__post_init__()
-        for name, number in (
-            ("num_heads", self.num_heads),
-            ("num_kv_heads", self.num_kv_heads),
-            ("head_dim", self.head_dim),
-        ):
-            if number is not None and number < 1:
-                raise ValueError(f"{name}={number}: it must be one at least")
+        if self.num_heads < 1:
+            raise ValueError(f"num_heads={self.num_heads}: it must be one at least")
+        if self.num_kv_heads is not None and self.num_kv_heads < 1:
+            raise ValueError(
+                f"num_kv_heads={self.num_kv_heads}: it must be one at least"
+            )
+        if self.head_dim is not None and self.head_dim < 1:
+            raise ValueError(f"head_dim={self.head_dim}: it must be one at least")
         if self.head_dim is None and self.features % self.num_heads:
             raise ValueError(
                 f"features={self.features} is not a multiple of "
@@ -176,8 +174,7 @@ class SelfAttention(nn.Module):
     ) -> jax.Array:
         """Returns what each query gathers; arguments are `causal_attention`'s.
 
-        It is a method so that keys and values of earlier calls can be put in: see
-        `fdlkit.nn.cache`.
+        It is a method so that keys and values of earlier calls can be put in.
         """
         return causal_attention(
             query,

@@ -82,7 +82,7 @@ class DenseNet(nn.Module):
                 param_dtype=self.param_dtype,
                 name=f"layer_{number}",
             )
-            x = activate(self.activation, layer(x))
+            x = activate(layer(x), self.activation)
         inner = None if not self.widths else ("embed", "mlp")[len(self.widths) % 2]
         output = Dense(
             self.outputs,

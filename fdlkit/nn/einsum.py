@@ -66,7 +66,7 @@ class Einsum(nn.Module):
 
     @nn.compact
     def __call__(self, x: jax.Array) -> jax.Array:
-        """Returns `einsum(equation, x, kernel) + bias` in `dtype`."""
+        """Returns the product, in `dtype`."""
         check_sizes(self.equation, x.shape, self.shape)
         stddev = math.sqrt(self.init_scale / fan_in(self.equation, self.shape))
         kernel = self.param(

@@ -31,7 +31,8 @@ class Embed(nn.Module):
       dtype: What is computed in.
       param_dtype: What the table is stored in.
       scaled: Whether vectors that are looked up are multiplied by the root of their
-        width.
+        width, which lets one table serve both ends: short vectors for calm logits, and
+        embeddings as large as what layers add to them (Vaswani et al., 2017).
       bias: Whether logits have a bias, `[vocab]`, zeros at the start.
       logit_cap: Logits are `logit_cap * tanh(logits / logit_cap)`, after the bias, so
         that none is larger (Gemma 2, 2024); None: as they are.
@@ -50,7 +51,7 @@ class Embed(nn.Module):
     embedding_init: Callable[..., Any] | None = None
 
     def setup(self) -> None:
-        """Makes the table `[vocab, embed]`, and the bias `[vocab]`."""
+        """Makes the table, `[vocab, embed]`."""
         self.embedding = self.param(
             "embedding",
             normal_init(
@@ -69,10 +70,7 @@ class Embed(nn.Module):
     def __call__(
         self, tokens: Integer[Array, "*b"]
     ) -> Float[Array, "*b {self.features}"]:
-        """Returns the tokens' vectors, if `scaled` times the root of their width.
-
-        The factor lets one table serve both ends: short vectors for calm logits, and
-        embeddings as large as what the layers add to them (Vaswani et al., 2017).
+        """Returns the tokens' vectors.
 
         Args:
           tokens: Integers in `[0, vocab_size)`, of any shape.

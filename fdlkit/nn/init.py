@@ -13,12 +13,13 @@ def normal_init(
     axes: tuple[str | None, ...],
     instead: Callable[..., Any] | None = None,
 ) -> Callable[..., Any]:
-    """Returns an initialiser, axes named: normal around 0, unless `instead` is given.
+    """Returns an initialiser, axes named: normal around 0.
 
     Args:
       stddev: The standard deviation.
       axes: Logical names of the dims.
-      instead: One of `jax.nn.initializers`, made: `(key, shape, dtype) -> array`.
+      instead: What takes the normal's place: one of `jax.nn.initializers`, made:
+        `(key, shape, dtype) -> array`.
     """
     initial = nn.initializers.normal(stddev) if instead is None else instead
     return nn.with_logical_partitioning(initial, axes)

@@ -19,16 +19,14 @@ Activation = Literal["gelu", "silu", "relu"]
 
 
 class Mlp(nn.Module):
-    """Up, a non-linearity, down; gated if asked for.
-
-    Gated with `silu` is SwiGLU, gated with `gelu` is GeGLU (Shazeer, 2020): the
-    activation of one projection multiplies another.
+    """Up, a non-linearity, down.
 
     Attributes:
       features: The width of input and output.
       width: The width between.
       activation: The non-linearity. `gelu` is the tanh form.
-      gated: Whether a third kernel gates the hidden layer.
+      gated: Whether the activation of one projection multiplies another, with a kernel
+        of its own: with `silu` this is SwiGLU, with `gelu` GeGLU (Shazeer, 2020).
       out_init_scale: The variance of the output kernel, times its fan-in.
       dtype: What is computed in.
       param_dtype: What the kernels are stored in.
@@ -50,8 +48,8 @@ class Mlp(nn.Module):
     def __post_init__(self) -> None:
         """Refuses an activation that is none."""
         super().__post_init__()
-        known = get_args(Activation)
-        if self.activation not in known:
+        if self.activation not in ("gelu", "silu", "relu"):
+            known = get_args(Activation)
             meant = suggest.hint(str(self.activation), known)
             raise ValueError(
                 f"activation={self.activation!r} is not one of {', '.join(known)}"
@@ -78,9 +76,9 @@ class Mlp(nn.Module):
             return checkpoint_name(y, "ffn1")
 
         if self.gated:
-            y = activate(self.activation, up("gate")) * up("up")
+            y = activate(up("gate"), self.activation) * up("up")
         else:
-            y = activate(self.activation, up("up"))
+            y = activate(up("up"), self.activation)
         y = nn.with_logical_constraint(y, ("batch", "time", "mlp"))
         y = Einsum(
             "btf,fd->btd",
@@ -96,7 +94,7 @@ class Mlp(nn.Module):
         return checkpoint_name(y, "ffn2")
 
 
-def activate(activation: Activation, x: jax.Array) -> jax.Array:
+def activate(x: jax.Array, activation: Activation = "gelu") -> jax.Array:
     """Applies the named non-linearity."""
     if activation == "gelu":
         return jax.nn.gelu(x, approximate=True)

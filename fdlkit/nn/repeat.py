@@ -18,21 +18,19 @@ from fdlkit.nn.walk import submodules
 class Repeat(nn.Module):
     """Runs `n` layers that are built alike, each with its own parameters.
 
-    Their parameters are one tree whose arrays have a leading axis of length `n`, with
-    `scan` and without. So initial values, outputs and dropout are equal to the bit
-    either way, and a checkpoint of one opens in the other.
-
-    A module that is used inside the layers *and* elsewhere, or by all layers alike,
-    goes into `shared`: its parameters stay outside the stack, once, and each layer
-    gets it as a callable: `block(x, *shared, **inputs)`. Held by a field of the
-    template instead, it would be a different module: see `refuse_hidden_sharing`.
+    Their parameters are one tree whose arrays have a leading axis of length `n`.
 
     Attributes:
       block: The template: `[batch, time, embed]` to the same shape and dtype.
       n: The number of layers.
       scan: Compile one layer and loop over it; else lay all of them out: slower to
-        compile, and faster where loops are slow.
-      shared: Modules whose parameters all layers use.
+        compile, and faster where loops are slow. The parameters are one tree all the
+        same: initial values, outputs and dropout are equal to the bit either way, and a
+        checkpoint of one opens in the other.
+      shared: Modules that are used inside the layers *and* elsewhere, or by all layers
+        alike. Their parameters stay outside the stack, once, and each layer gets them
+        as callables: `block(x, *shared, **inputs)`. Held by a field of the template
+        instead, one would be a different module: see `refuse_hidden_sharing`.
       axis_name: The logical name of the leading axis. A `Repeat` inside a `Repeat`
         needs its own.
       remat: What the backward pass computes again, layer by layer: `none`, `full`, or
@@ -45,10 +43,8 @@ class Repeat(nn.Module):
         same: there is one token a row, and nothing to cut.
 
     Raises:
-      ValueError: `n` is not positive, there is no policy `remat`, the template
-        holds a `Repeat` of the same `axis_name`, or the layers do not fill the stages
-        of `pipeline`.
-      TypeError: `pipeline` is neither a `Pipelining` nor None.
+      ValueError: What could not run, as the message says.
+      TypeError: The same, of a part that is none.
     """
 
     block: nn.Module

@@ -158,8 +158,9 @@ def make_train_step(
                 capture=capture,
             )
             loss = total_loss(context["losses"], counts)
-            scaled = loss if factor is None else loss * factor
-            return scaled, (context, model_state)
+            if factor is not None:
+                loss = loss * factor
+            return loss, (context, model_state)
 
         loss, grads, context, model_state = batch_gradient(
             objective,
@@ -171,7 +172,8 @@ def make_train_step(
             losses=losses,
             keep=measured_parts,
         )
-        loss = loss if factor is None else loss / factor
+        if factor is not None:
+            loss = loss / factor
         new_window = state.step % log_every == 0
         done = make_update(
             optimizer,
@@ -227,11 +229,9 @@ def make_train_step(
                 ),
             ]
         )
-        measured = None
-        if measure is not None:
-            context |= {"params": state.params, "step": state.step}
-            context |= {"grads": done.grads, "updates": done.updates}
-            measured = measure(context, at_log_point)
+        more = {"params": state.params, "step": state.step}
+        more |= {"grads": done.grads, "updates": done.updates}
+        measured = None if measure is None else measure(context | more, at_log_point)
         state = TrainState(step=step, window=window, **done.kept)
         return state, report, measured
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from fdlkit.codegen.carry import calls, cuts
 from fdlkit.codegen.carry.edits import Edit
 from fdlkit.codegen.carry.modules import stored_names
-from fdlkit.codegen.carry.options import Option
+from fdlkit.codegen.carry.options import Known, Option
 from fdlkit.codegen.carry.program import Program
 from fdlkit.codegen.carry.scopes import all_arguments
 from fdlkit.codegen.carry.surroundings import Scope
@@ -95,8 +95,12 @@ class Expressions:
         """Writes what is known of an expression in its place; whether it did."""
         values = self._values
         match node:
+            case ast.Name(ctx=ast.Load(), id=name):
+                # A variable may go; a field or parameter says more than its value.
+                if not _is_variable(scope.known.get(name)):
+                    return False
             case ast.Name() | ast.Attribute() | ast.Constant() | ast.JoinedStr():
-                return False  # an option itself says more than its value
+                return False
             case ast.IfExp():
                 truth = values.truth(node.test, scope)
                 if truth is not None and truth.because:
@@ -115,7 +119,8 @@ class Expressions:
                         self.fold(other, scope)
                         return True
             case ast.Call(func=ast.Name(id=name), args=[only], keywords=[]):
-                if name not in scope.bound and self._returns_its_argument(name):
+                is_known = scope.is_open and name not in scope.bound
+                if is_known and self._returns_its_argument(name):
                     self._put(node, only)
                     self.fold(only, scope, test=test)
                     return True
@@ -265,9 +270,7 @@ class Expressions:
             is_ours = self._values.class_of(func.value, scope) is not None
         elif not callables:
             self.fold(func, scope)
-        # The experiment says what the user has set.
-        is_shown = scope.function is None or not program.is_open(scope.outermost)
-        may_drop = is_ours and not is_shown
+        may_drop = is_ours and scope.is_open and scope.function is not None
         dropped = []
         for argument in calls.given(node, list(callables.values())):
             known = self._values.of(argument.value, scope)
@@ -285,3 +288,7 @@ class Expressions:
             self.fold(argument.value, scope)
         if dropped:
             self._found.edits += cuts.of_arguments(program.module, node, dropped)
+
+
+def _is_variable(known: Known | None) -> bool:
+    return known is not None and all(o.kind == "local" for o in known.because)

@@ -51,8 +51,8 @@ class _Statements:
     def run(self) -> Found:
         """The changes, which hold if no other option turned out to be needed."""
         for statement in self._module.statements:
-            scope = Scope(outermost=statement.name)
-            self._statement(statement.node, scope, always=False)
+            is_open = all(map(self._program.is_open, statement.names or [""]))
+            self._statement(statement.node, Scope(is_open=is_open), always=False)
         self._found.edits += cuts.of_options(self._program, self._options)
         return self._found
 

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from fdlkit.codegen.carry import folding, pruning, splice
+from fdlkit.codegen.carry import folding, pruning, sole, splice
 from fdlkit.codegen.carry.carrier import Carried
 from fdlkit.codegen.carry.edits import Edit
 from fdlkit.codegen.carry.homes import HOUSE, is_of
@@ -43,6 +43,7 @@ def without_options(
             or list(pruning.unread(program))
             or folding.edits(program)
             or list(pruning.joined_returns(program.module, program))
+            or list(sole.edits(program))
         )
         if not found:
             break

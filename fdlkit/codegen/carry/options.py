@@ -66,8 +66,8 @@ def constant(node: ast.expr | None) -> Known | None:
     match node:
         case ast.Constant(value=value) if value is not Ellipsis:
             return Known(value)
-        case ast.Tuple(elts=[]):
-            return Known(())
+        case ast.Tuple(elts=elts) if all(isinstance(e, ast.Constant) for e in elts):
+            return Known(ast.literal_eval(node))
         case ast.List(elts=[]):
             return Known([])
         case ast.Dict(keys=[]):

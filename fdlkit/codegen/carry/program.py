@@ -86,6 +86,15 @@ class Program:
                     return one
         return None
 
+    def is_protocol(self, name: str) -> bool:
+        """Whether a class only says what methods others have."""
+        bases = map(ast.unparse, self.classes[name].bases)
+        return any(base.split(".")[-1].startswith("Protocol") for base in bases)
+
+    def is_abstract(self, name: str) -> bool:
+        """Whether a class is there to be inherited from alone."""
+        return "abc.ABC" in map(ast.unparse, self.classes[name].bases)
+
     def options(self) -> dict[Option, Known]:
         """Every option that may go, and its default."""
         found = dict(self._fields())

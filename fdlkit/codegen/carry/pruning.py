@@ -194,7 +194,10 @@ def _unread_variables(module: Module, function: Function) -> Iterator[Edit]:
     outer = any(isinstance(n, ast.Global | ast.Nonlocal) for n in ast.walk(function))
     for node in ast.walk(function):
         match node:
-            case ast.Assign(targets=[ast.Name(id=name)]) if name not in read:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)])
+                | ast.AugAssign(target=ast.Name(id=name))
+            ) if name not in read:
                 if not outer:
                     last = node.end_lineno or node.lineno
                     yield cuts.lines(module, node.lineno, last)

@@ -21,7 +21,7 @@ class Scope:
       types: Variables whose class an annotation says.
       bound: Names that are not the file's.
       function: The function around it.
-      outermost: The name of the statement at top level that it is in.
+      is_open: Whether it may change.
       known: Variables that are constants up to here; None: one that was, and has come
         to be something else. It changes while statements are read.
     """
@@ -31,7 +31,7 @@ class Scope:
     types: Mapping[str, str] = dataclasses.field(default_factory=dict)
     bound: frozenset[str] = frozenset()
     function: Function | None = None
-    outermost: str = ""
+    is_open: bool = True
     known: dict[str, Known | None] = dataclasses.field(default_factory=dict)
 
     def hiding(self, names: Collection[str]) -> Scope:

@@ -35,7 +35,10 @@ _COMPARES: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
+    ast.In: lambda one, some: one in some,
+    ast.NotIn: lambda one, some: one not in some,
 }
+_VIEWS = frozenset({"items", "keys", "values"})
 
 
 class Values:
@@ -56,10 +59,12 @@ class Values:
         self._program = program
         self._options = options
         self._blocked = blocked
-        self._called: list[str] = []
+        self._running: list[Option] = []
 
     def of(self, node: ast.expr, scope: Scope) -> Known | None:
         """What an expression comes to; None: that is not known."""
+        if not scope.is_open:
+            return constant(node)
         match node:
             case ast.Name(id=name):
                 return scope.known.get(name)
@@ -68,14 +73,16 @@ class Values:
                 return self._because(option) if option is not None else None
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 truth = self.truth(operand, scope)
-                return truth and Known(not truth.value, truth.because)
+                if truth is not None:
+                    return Known(not truth.value, truth.because)
             case ast.Compare():
                 return self._compared(node, scope)
             case ast.IfExp():
                 truth = self.truth(node.test, scope)
                 if truth is None:
                     return None
-                value = self.of(node.body if truth.value else node.orelse, scope)
+                chosen = node.body if truth.value else node.orelse
+                value = self.of(chosen, scope)
                 return value and Known(value.value, value.because | truth.because)
             case ast.BoolOp():
                 return self._joined(node, scope)
@@ -84,6 +91,11 @@ class Values:
                     return self._result(node, name, scope)
                 if name in _OF_NOTHING and (empty := self._empty(node.args, scope)):
                     return Known(_OF_NOTHING[name], empty.because)
+            case ast.Call(func=ast.Attribute(value=value, attr=attr)):
+                if attr in _VIEWS and (empty := self._empty([value], scope)):
+                    return Known((), empty.because)
+                if (cls := self.class_of(value, scope)) is not None:
+                    return self._method_result(cls, attr)
             case ast.ListComp() | ast.DictComp() | ast.GeneratorExp():
                 empty = self._empty([node.generators[0].iter], scope)
                 made: object = {} if isinstance(node, ast.DictComp) else ()
@@ -120,6 +132,7 @@ class Values:
     def _joined(self, node: ast.BoolOp, scope: Scope) -> Known | None:
         ends = isinstance(node.op, ast.Or)
         because: frozenset[Option] = frozenset()
+        value: Known | None = None
         for operand in node.values:
             value = self.of(operand, scope)
             if value is None:
@@ -127,7 +140,7 @@ class Values:
             because |= value.because
             if bool(value.value) is ends:
                 break
-        return Known(value.value, because)
+        return value and Known(value.value, because)
 
     def _compared(self, node: ast.Compare, scope: Scope) -> Known | None:
         sides = [self.of(side, scope) for side in (node.left, *node.comparators)]
@@ -148,16 +161,9 @@ class Values:
     def _result(self, node: ast.Call, name: str, scope: Scope) -> Known | None:
         """What a function that does nothing but decide returns for known arguments."""
         function = self._program.functions[name]
-        option = Option("result", name, "")
-        if (
-            name in self._called
-            or option in self._blocked
-            or not self._program.is_open(name)
-            or function.decorator_list
-            or not isinstance(function, ast.FunctionDef)
-            or any(isinstance(a, ast.Starred) for a in node.args)
-            or any(k.arg is None for k in node.keywords)
-        ):
+        if any(isinstance(a, ast.Starred) for a in node.args):
+            return None
+        if any(k.arg is None for k in node.keywords):
             return None
         args = function.args
         names = [a.arg for a in (*args.posonlyargs, *args.args)]
@@ -165,13 +171,49 @@ class Values:
             **dict(zip(names, node.args, strict=False)),
             **{k.arg: k.value for k in node.keywords if k.arg},
         }
-        known: dict[str, Known | None] = dict(defaults(function))
-        known |= {name: self.of(value, scope) for name, value in given.items()}
-        inside = self.entered(function, Scope())
-        inside = dataclasses.replace(inside, known=inside.known | known)
-        self._called.append(name)
+        known: dict[str, Known | None] = {
+            **dict(defaults(function)),
+            **{name: self.of(value, scope) for name, value in given.items()},
+        }
+        return self._run(Option("result", name, ""), name, function, known)
+
+    def _method_result(self, cls: str, name: str) -> Known | None:
+        """What all methods of a name return, for a class and all that inherit it."""
+        family = {cls, *self._program.heirs(cls)}
+        family |= set(self._program.ancestors(cls))
+        if any(map(self._program.is_protocol, family)):
+            return None  # what has its methods need not say so
+        option = Option("result", f".{name}", "")
+        found = [
+            self._run(option, owner, function, {})
+            for owner, function in self._program.methods.get(name, ())
+            if owner in family
+        ]
+        first = found[0] if found else None
+        return first if first and all(first.same(other) for other in found) else None
+
+    def _run(
+        self,
+        option: Option,
+        owner: str,
+        function: Function,
+        known: dict[str, Known | None],
+    ) -> Known | None:
+        """What a definition returns, as far as what is known of its arguments says."""
+        if (
+            option in self._blocked
+            or option in self._running
+            or not self._program.is_open(owner)
+            or function.decorator_list
+            or not isinstance(function, ast.FunctionDef)
+        ):
+            return None
+        self._running.append(option)
+        is_method = owner in self._program.classes
+        inside = self.entered(function, Scope(cls=owner if is_method else None))
+        inside = dataclasses.replace(inside, known={**inside.known, **known})
         _, found = self._returned(function.body, inside)
-        self._called.pop()
+        self._running.pop()
         return found and Known(found.value, found.because | {option})
 
     def _returned(
@@ -243,7 +285,7 @@ class Values:
                 owner = f".{node.name}"
             elif node.name in self._program.functions:
                 owner = node.name
-        known = {
+        known: dict[str, Known | None] = {
             option.name: self._because(option)
             for option in self.of_owner("parameter", owner)
             if owner and option.name in types
@@ -253,7 +295,7 @@ class Values:
             me=me,
             types={**inside.types, **{k: v for k, v in types.items() if v}},
             function=node if isinstance(node, FUNCTIONS) else scope.function,
-            known=inside.known | known,
+            known={**inside.known, **known},
         )
 
     def of_owner(self, kind: str, name: str) -> Iterator[Option]:

@@ -25,6 +25,7 @@ from fdlkit.graph.build import build
 from fdlkit.graph.model import Argument, Graph, Leaf, Link, Node
 from fdlkit.graph.snapshot import Taken
 from fdlkit.keys import keys_of
+from fdlkit.train.metrics import Ratio
 
 # Arguments that a plain form may do without whatever they are, and what a script has
 # instead.
@@ -49,10 +50,12 @@ _UPDATES = frozenset(
 )
 _INTERMS = frozenset({"wanted_interms", "wanted_parts"})
 _SUMS = frozenset({"exact_sum", "exact_ratio"})
+_STATES = frozenset({"Packed", "pack_states", "results"})
 _NEEDS = (
     (_DATA, _DATA),
-    (_TRAINER, _TRAINER | _DATA | _INTERMS | {"Mesh"}),
+    (_TRAINER, _TRAINER | _DATA | _INTERMS | _STATES | {"Mesh"}),
     (_INTERMS, _INTERMS),
+    (_STATES, _STATES),
     (_SUMS | {"ExactSum"}, _SUMS),
     (frozenset({"Mesh"}), frozenset({"Mesh"})),
     (_UPDATES, _UPDATES),
@@ -134,6 +137,9 @@ def choose(taken: Taken, trainer: Any) -> Chosen:
         gone |= _UPDATES
     if _reads_interms(trainer):
         gone |= _INTERMS
+    metrics = [*trainer.metrics.values(), *trainer.train_metrics.values()]
+    if not metrics or not all(map(_is_quotient, metrics)):
+        gone |= _STATES
     if any(twin_of(node) == "frozen" for node in taken.graph.nodes):
         gone |= _UPDATES
     left_out = tuple(_left_out(taken.graph))
@@ -146,6 +152,11 @@ def _reads_interms(trainer: Any) -> bool:
         return True
     keys = keys_of([trainer.losses, trainer.metrics], "").values()
     return any(key.startswith("interms") for key in keys)
+
+
+def _is_quotient(metric: Any) -> bool:
+    """Whether a metric's state is one of float32, and its result one number."""
+    return isinstance(metric, Ratio) and is_of(type(metric).__module__, HOUSE)
 
 
 def _is_plain(pipeline: Any) -> bool:
