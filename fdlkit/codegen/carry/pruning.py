@@ -222,7 +222,9 @@ def _unread_parameters(function: Function) -> set[str]:
         for n in ast.walk(function)
         if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Del)
     }
-    return {a.arg for a in all_arguments(function.args)} - read
+    every = {a.arg for a in all_arguments(function.args)}
+    rest = function.args.vararg
+    return every - read - ({rest.arg} if rest is not None else set())
 
 
 def _passed(

@@ -93,7 +93,8 @@ def _write(graph: Graph, origin: Origin, chosen: twins.Chosen) -> Script:
     main = carried.identifiers.definitions[MAIN]
     body = Body(experiment, local, carried, symbols, trainer, origin.summary)
     shown = list(body.texts())
-    carried = leaner.without_options(carried, shown)
+    start = f'if __name__ == "__main__":\n    sys.exit({main}({FUNCTION}))\n'
+    carried = leaner.without_options(carried, [*shown, start])
     blocks = [
         head.docstring(origin, chosen.left_out),
         f"from __future__ import annotations\n\n{head.imports(carried)}",
@@ -101,7 +102,7 @@ def _write(graph: Graph, origin: Origin, chosen: twins.Chosen) -> Script:
         parts.heading("The experiment"),
         *shown,
         *(s.text for s in carried.sections if s.module == MAIN.module),
-        f'if __name__ == "__main__":\n    sys.exit({main}({FUNCTION}))\n',
+        start,
     ]
     text = formatting.formatted(sorting.sorted_imports("\n\n\n".join(blocks)))
     return Script(text, carried, chosen.left_out)
