@@ -168,7 +168,7 @@ def unread(program: Program) -> Iterator[Edit]:
         calls = _calls(module, name) if names else None
         if calls is None:
             continue
-        passed = [_passed(function, call, names) for call in calls]
+        passed = [_passed(program, function, call, names) for call in calls]
         names = {
             n for n in names if all(one is not None and n in one for one in passed)
         }
@@ -228,7 +228,7 @@ def _unread_parameters(function: Function) -> set[str]:
 
 
 def _passed(
-    function: Function, call: ast.Call, names: Set[str]
+    program: Program, function: Function, call: ast.Call, names: Set[str]
 ) -> dict[str, list[ast.expr | ast.keyword]] | None:
     """What a call passes to parameters, where leaving it out changes nothing else."""
     args = function.args
@@ -249,18 +249,23 @@ def _passed(
             found[name].append(keyword)
     for name, given in list(found.items()):
         if not all(
-            _is_plain(g.value if isinstance(g, ast.keyword) else g) for g in given
+            _is_plain(program, g.value if isinstance(g, ast.keyword) else g)
+            for g in given
         ):
             del found[name]
     return found
 
 
-def _is_plain(node: ast.expr) -> bool:
-    """Whether it only reads."""
-    return not any(
-        isinstance(n, ast.Call | ast.Await | ast.NamedExpr | ast.Yield | ast.YieldFrom)
-        for n in ast.walk(node)
-    )
+def _is_plain(program: Program, node: ast.expr) -> bool:
+    """Whether it only reads, or asks functions of the house, which only compute."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Await | ast.NamedExpr | ast.Yield | ast.YieldFrom):
+            return False
+        if isinstance(inner, ast.Call):
+            name = inner.func.id if isinstance(inner.func, ast.Name) else ""
+            if name not in program.functions or not program.is_open(name):
+                return False
+    return True
 
 
 def _undeleted(module: Module, node: ast.Delete, names: Set[str]) -> Iterator[Edit]:
