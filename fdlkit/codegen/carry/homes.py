@@ -156,10 +156,9 @@ class Homes:
                 first = imports[0]
                 if first.name is None or not self.is_own(first.module):
                     return self._imported(imports)
-                if self._is_module(f"{first.module}.{first.name}") and not any(
-                    first.name in s.names for s in self.module(first.module).statements
-                ):
-                    return OwnModule(f"{first.module}.{first.name}")
+                inner = f"{first.module}.{first.name}"
+                if self._is_module(inner) and not self._binds(first.module, first.name):
+                    return OwnModule(inner)
                 module, name = first.module, first.name
                 continue
             for starred in source.stars:
@@ -170,6 +169,12 @@ class Homes:
                     break
             else:
                 return self._by_looking(source, name)
+
+    def _binds(self, module: str, name: str) -> bool:
+        """Whether a statement of a module binds a name; a mere folder has none."""
+        if modules.file_of(module) is None:
+            return False
+        return any(name in s.names for s in self.module(module).statements)
 
     def _imported(self, imports: Sequence[Imported]) -> Home | None:
         first = imports[0]
