@@ -40,11 +40,11 @@ class Repeat(nn.Module):
         parameters are the same tree with the same initial values either way, so that
         a checkpoint of one opens in the other. Where a cache of keys and values is
         written (`mutable=["cache"]`), layers are computed one after another all the
-        same: there is one token a row, and nothing to cut.
+        same: there is one token a row, and nothing to cut. What is no `Pipelining` is
+        a TypeError.
 
     Raises:
       ValueError: What could not run, as the message says.
-      TypeError: The same, of a part that is none.
     """
 
     block: nn.Module

@@ -99,17 +99,21 @@ class Reached:
 def edits(program: Program, roots: Set[Place]) -> list[Edit]:
     """Removes what nothing leads to, and methods that have come to do nothing."""
     module = program.module
-    found = [
-        _without(module, first, last)
-        for _, _, first, last in Reached(program, roots).missed()
-    ]
+    missed = list(Reached(program, roots).missed())
+    gone = {node for _, node, _, _ in missed}
+    found = [_without(module, first, last) for _, _, first, last in missed]
     for cls in program.classes.values():
-        if program.is_open(cls.name):
-            for inner in cls.body:
-                if isinstance(inner, FUNCTIONS) and _is_idle(inner):
-                    first = module.first_line(inner, after=cls.lineno)
-                    last = inner.end_lineno or inner.lineno
-                    found.append(_without(module, first, last))
+        if not program.is_open(cls.name):
+            continue
+        for inner in cls.body:
+            if isinstance(inner, FUNCTIONS) and _is_idle(inner):
+                gone.add(inner)
+                first = module.first_line(inner, after=cls.lineno)
+                last = inner.end_lineno or inner.lineno
+                found.append(_without(module, first, last))
+        if gone.issuperset(cls.body):
+            at = module.line_start((cls.end_lineno or cls.lineno) + 1)
+            found.append(Edit(at, at, f"{' ' * cls.body[0].col_offset}pass\n"))
     return found
 
 

@@ -202,3 +202,196 @@ def test_a_check_of_options_alone_goes():
         "Loss(1.0)",
     )
     assert "smooth" not in text and "__post_init__" not in text
+
+
+def test_an_option_with_a_name_for_its_default_goes_where_its_name_decides():
+    text = folded(
+        """
+        import dataclasses
+
+        KEPT = {"some": 1}
+
+        @dataclasses.dataclass
+        class Stack:
+            n: int
+            remat: str = "none"
+
+            def __post_init__(self) -> None:
+                policy(self.remat)
+
+            def __call__(self, x):
+                known = policy(self.remat)
+                if known is not None:
+                    x = x * known
+                return x, known
+
+        def policy(name):
+            '''The policy of a name.'''
+            if name == "none":
+                return None
+            return KEPT[name]
+        """,
+        "Stack(3)",
+    )
+    assert not any(word in text for word in ("remat", "policy", "KEPT", "known"))
+    assert text.endswith(
+        "    n: int\n\n    def __call__(self, x):\n        return x, None"
+    )
+
+
+def test_a_name_that_is_a_key_path_stays():
+    text = """
+        import dataclasses
+
+        @dataclasses.dataclass
+        class Loss:
+            logits: Key = "preds"
+
+            def __call__(self, x):
+                return x if self.logits == "preds" else None
+        """
+    assert folded(text, "Loss()") == textwrap.dedent(text).strip("\n")
+
+
+def test_a_method_of_a_module_is_no_field():
+    text = folded(
+        """
+        import dataclasses
+
+        @dataclasses.dataclass
+        class Stack:
+            n: int
+            scan: bool = True
+
+            def __call__(self, x):
+                return nn.scan(x, unroll=1 if self.scan else self.n)
+        """,
+        "Stack(3)",
+    )
+    assert "scan: bool" not in text and "nn.scan(x, unroll=1)" in text
+
+
+def test_methods_that_all_return_nothing_are_not_asked():
+    text = """
+        import dataclasses
+
+        @dataclasses.dataclass
+        class Loss:
+            weight: float
+
+            def counts(self, **read):
+                return None
+
+            def __call__(self, x):
+                own = self.counts(x=x)
+                return x if own is None else x * own
+        """
+    assert "counts" not in folded(text, "Loss(1.0)")
+    heir = "class Mine(Loss):\n    def counts(self, x):\n        return x"
+    assert "own = self.counts(x=x)" in folded(text, heir)
+
+
+def test_a_function_that_returns_its_argument_is_the_argument():
+    text = folded(
+        """
+        def held(params):
+            '''The parameters.'''
+            return params
+
+        def step(params):
+            return {"params": held(params)}
+        """,
+        "step(3)",
+    )
+    assert text == 'def step(params):\n    return {"params": params}'
+
+
+def test_code_that_is_not_of_the_house_keeps_all_that_it_reads():
+    shown = """
+        def mine(layer: Layer):
+            return 1 if layer.cap is None else layer.cap
+
+        mine(Layer(width=3))
+        """
+    assert folded(LAYER, shown) == LAYER.strip("\n")
+
+
+PROTOCOL = """
+from typing import Protocol
+
+class Tokenizer(Protocol):
+    '''What has ids.'''
+
+    def encode(self, text: str) -> list[int]:
+        '''Ids.'''
+
+class Bytes:
+    def encode(self, text: str) -> list[int]:
+        return list(text.encode())
+
+def count(tokenizer: Tokenizer | None, text: str) -> int:
+    return len(tokenizer.encode(text))
+"""
+ANOTHER = (
+    "\nclass Letters:\n    def encode(self, text):\n        return [*map(ord, text)]\n"
+)
+
+
+def test_a_protocol_with_one_class_is_that_class():
+    text = folded(PROTOCOL, "count(Bytes(), 'a')")
+    assert "Protocol" not in text.split("class Bytes")[1]
+    assert "class Tokenizer" not in text and "tokenizer: Bytes | None" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (PROTOCOL + ANOTHER, "count(Bytes(), 'a'), count(Letters(), 'a')"),
+        (PROTOCOL, "count(Bytes(), 'a'), isinstance(Bytes(), Tokenizer)"),
+        (PROTOCOL, "tokenizer: Tokenizer = Bytes()\ncount(tokenizer, 'a')"),
+    ],
+)
+def test_a_protocol_of_several_classes_or_that_others_name_stays(text, shown):
+    assert folded(text, shown) == text.strip("\n")
+
+
+def test_a_base_of_abstract_methods_goes_where_one_class_has_them_all():
+    text = """
+        import abc
+
+        class Source(abc.ABC):
+            @abc.abstractmethod
+            def take(self) -> int:
+                '''Some.'''
+
+        class Windows(Source):
+            def take(self) -> int:
+                return len(str(self))
+
+        def first(source: Source) -> int:
+            return source.take()
+        """
+    found = folded(text, "first(Windows())")
+    assert "Source" not in found and "class Windows:" in found
+    kept = """
+        class Windows(Source):
+            def give(self) -> int:
+                return len(str(self))
+        """
+    shown = f"{textwrap.dedent(kept)}\nfirst(Windows())"
+    without = text.replace("class Windows(Source)", "class Others(Source)")
+    assert "class Others(Source):" in folded(without, f"{shown}; Others()")
+
+
+def test_a_class_without_methods_left_is_still_a_class():
+    text = """
+        class Told:
+            def say(self, text):
+                print(text)
+
+        def told(loud=False):
+            if loud:
+                Told().say("it")
+            return Told()
+        """
+    assert folded(text, "told()").startswith("class Told:\n    pass\n")

@@ -9,6 +9,8 @@ import itertools
 import json
 
 import fiddle as fdl
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from etils import epath
@@ -16,15 +18,17 @@ from etils import epath
 import fdlkit
 from fdlkit import eject, keys
 from fdlkit.codegen.script import twins
-from fdlkit.data import pipeline, token_file
+from fdlkit.data import corpus, pipeline, token_file
 from fdlkit.data.corpus import Document
 from fdlkit.data.order import LARGEST_TABLE
 from fdlkit.data.source import InMemory
 from fdlkit.data.tokenizer import ByteTokenizer
 from fdlkit.eject import keys as plain_keys
+from fdlkit.eject.data import corpus as plain_corpus
 from fdlkit.eject.data import pipeline as plain_pipeline
 from fdlkit.eject.data import token_stream as plain_tokens
 from fdlkit.eject.sharding.mesh import Mesh as PlainMesh
+from fdlkit.eject.train import states as plain_states
 from fdlkit.eject.train import trainer as plain_trainer
 from fdlkit.eject.train.metrics_file import MetricsFile
 from fdlkit.errors import UserError
@@ -32,10 +36,12 @@ from fdlkit.graph.build import build
 from fdlkit.graph.snapshot import take
 from fdlkit.sharding.mesh import Mesh, MeshAxes
 from fdlkit.targets.loading import load
+from fdlkit.train import states
 from fdlkit.train.checkpoints import CheckpointPolicy
 from fdlkit.train.ema import Ema
 from fdlkit.train.histograms import Bars
 from fdlkit.train.loss_scale import DynamicLossScale
+from fdlkit.train.metrics_of_classes import LabelCounts
 from fdlkit.train.nonfinite import SkipNonfinite
 from fdlkit.train.optimizers import by_path, frozen
 from fdlkit.train.progress import LineProgress
@@ -129,6 +135,28 @@ def test_key_paths_lead_to_the_same(key):
 def test_a_key_path_that_leads_nowhere_is_told():
     with pytest.raises(UserError, match="lbels' leads nowhere"):
         plain_keys.get_key({"batch": {}}, "batch.lbels", wanted_by="loss.labels")
+
+
+@pytest.mark.parametrize("fraction", [0.0, 0.1, 0.5, 1.0])
+@pytest.mark.parametrize("split", ["train", "eval"])
+def test_splits_are_the_same(split, fraction):
+    names = [f"folder/{number}.py" for number in range(40)]
+    try:
+        own = corpus.files_of_split(names, split=split, eval_fraction=fraction)
+    except UserError:
+        own = []  # which a config does not come to
+    found = plain_corpus.files_of_split(names, split=split, eval_fraction=fraction)
+    assert found == own
+
+
+def test_states_of_float32_are_packed_the_same():
+    tree = {"b": np.float32(3.5), "a": {"c": np.arange(6, dtype=np.float32)}}
+    tree = jax.tree.map(jnp.asarray, tree | {"d": np.ones((2, 3), np.float32)})
+    own, plain = states.pack_states(tree), plain_states.pack_states(tree)
+    assert own.values.tolist() == plain.values.tolist()
+    leaves = [jax.tree.leaves(packed.unpack()) for packed in (own, plain)]
+    for one, other in zip(*leaves, strict=True):
+        assert one.dtype == other.dtype and np.array_equal(one, other)
 
 
 def test_meshes_are_the_same():
@@ -319,6 +347,19 @@ def test_a_plain_form_stands_in_only_where_it_takes_all_that_is_set():
     assert "BatchIterator" in chosen_for(untransformed)
     found = chosen_for(across_slices)
     assert "Mesh" not in found and "Pipeline" in found
+
+
+def test_plain_states_stand_in_only_for_quotients_of_the_house():
+    assert "Packed" in chosen_for(lambda cfg: None)
+
+    def of_another_kind(cfg):
+        cfg.metrics["labels"] = fdl.Config(LabelCounts, num_classes=256)
+
+    def none_at_all(cfg):
+        cfg.metrics = {}
+
+    assert not {"Packed", "results"} & chosen_for(of_another_kind).keys()
+    assert not {"Packed", "results"} & chosen_for(none_at_all).keys()
 
 
 def test_what_is_optional_is_left_out_and_told():
