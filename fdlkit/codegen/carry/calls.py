@@ -15,6 +15,8 @@ from fdlkit.codegen.carry.surroundings import Scope
 # What makes an object like another, with fields set by keyword.
 _COPIES = frozenset({"replace", "_replace", "copy", "clone", "partial"})
 _ASKS = frozenset({"getattr", "setattr", "hasattr", "delattr"})
+# What looks at all fields. Those of the house look for parts and keys among them.
+_LOOKS = frozenset({"fields", "asdict", "astuple", "vars"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,12 +102,17 @@ def asked_by_name(
     call: ast.Call, options: Collection[Option], scope: Scope
 ) -> set[Option]:
     """Options that a call may read or set in a way that no fold sees."""
+    fields = {option for option in options if option.kind == "field"}
     match call.func:
         case ast.Name(id=name) if name in _ASKS and name not in scope.bound:
             asked = constant(call.args[1]) if len(call.args) > 1 else None
-            return {o for o in options if asked is not None and o.name == asked.value}
+            if asked is not None:
+                return {option for option in options if option.name == asked.value}
+            return set() if scope.is_open else fields
+        case ast.Name(id=name) | ast.Attribute(attr=name) if name in _LOOKS:
+            return set() if scope.is_open else fields
         case ast.Name(id="cls") | ast.Call(func=ast.Name(id="type")):
-            return {o for o in options if o.kind == "field"}
+            return fields
         case ast.Attribute(attr=name) if name in _COPIES:
             set_here = {k.arg for k in call.keywords}
             return {o for o in options if o.name in set_here or None in set_here}

@@ -213,10 +213,17 @@ def else_line(module: Module, node: ast.If) -> int:
     return line
 
 
-def outdented(module: Module, first: int, last: int, by: int) -> Sequence[Edit]:
-    """Moves lines to the left."""
-    return [
-        Edit(module.line_start(n), module.line_start(n) + by, "")
-        for n in range(first, last + 1)
-        if module.lines[n - 1].startswith(" " * by)
-    ]
+def outdented(
+    module: Module, body: Sequence[ast.stmt], first: int, by: int
+) -> Iterator[Edit]:
+    """Moves statements, from a line above the first on, to the left."""
+    in_text = {
+        line
+        for statement in body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Constant | ast.JoinedStr)
+        for line in range(node.lineno + 1, (node.end_lineno or node.lineno) + 1)
+    }
+    for line in range(first, (body[-1].end_lineno or body[-1].lineno) + 1):
+        if line not in in_text and module.lines[line - 1].startswith(" " * by):
+            yield Edit(module.line_start(line), module.line_start(line) + by, "")

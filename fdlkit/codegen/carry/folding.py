@@ -130,7 +130,8 @@ class _Statements:
                 for target in node.targets:
                     self._stored(target, scope, always=False)
             case ast.AugAssign():
-                if self._is_empty(node.value, scope):
+                adds = isinstance(node.op, ast.Add | ast.BitOr)
+                if adds and self._is_empty(node.value, scope):
                     return True
                 fold(node.value, scope)
                 self._stored(node.target, scope, always=False)
@@ -210,7 +211,7 @@ class _Statements:
         if end < (node.end_lineno or end):
             self._remove(end + 1, node.end_lineno or end)
         by = chosen[0].col_offset - node.col_offset
-        self._found.edits += cuts.outdented(module, first, end, by)
+        self._found.edits += cuts.outdented(module, chosen, first, by)
         return False
 
     def _undecided(self, node: ast.If, scope: Scope) -> None:

@@ -89,8 +89,9 @@ class Values:
             case ast.Call(func=ast.Name(id=name)) if name not in scope.bound:
                 if name in self._program.functions:
                     return self._result(node, name, scope)
-                if name in _OF_NOTHING and (empty := self._empty(node.args, scope)):
-                    return Known(_OF_NOTHING[name], empty.because)
+                if name in _OF_NOTHING and not (name == "dict" and node.keywords):
+                    empty = self._empty(node.args, scope)
+                    return empty and Known(_OF_NOTHING[name], empty.because)
             case ast.Call(func=ast.Attribute(value=value, attr=attr)):
                 if attr in _VIEWS and (empty := self._empty([value], scope)):
                     return Known((), empty.because)

@@ -67,6 +67,9 @@ def test_a_field_that_nobody_sets_goes_with_its_test_and_what_that_reached():
         "layer = Layer(width=3)\nlayer.cap = 2.0",
         "layer = Layer(width=3)\nprint(getattr(layer, 'cap'))",
         "layer = Layer(width=3)\nprint(layer.cap)",
+        "layer = Layer(width=3)\nprint(f'{layer.cap}')",
+        "layer = Layer(width=3)\nprint([getattr(layer, n) for n in names])",
+        "layer = Layer(width=3)\nprint(vars(layer), dataclasses.asdict(layer))",
     ],
 )
 def test_what_is_set_or_read_anywhere_stays(shown):
@@ -395,3 +398,20 @@ def test_a_class_without_methods_left_is_still_a_class():
             return Told()
         """
     assert folded(text, "told()").startswith("class Told:\n    pass\n")
+
+
+def test_texts_of_several_lines_stay_as_they_are_where_code_moves():
+    text = folded(
+        """
+        def told(quiet=False):
+            if not quiet:
+                text = '''One.
+                    Two.
+                '''
+                return text
+        """,
+        "told()",
+    )
+    names = {}
+    exec(text, names)
+    assert names["told"]() == "One.\n            Two.\n        "
