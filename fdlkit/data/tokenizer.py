@@ -47,8 +47,7 @@ class ByteTokenizer:
 
     Usage:
 
-        tokenizer = ByteTokenizer()
-        tokenizer.decode(tokenizer.encode("naïve")) == "naïve"
+        ByteTokenizer().encode("né").tolist() == [110, 195, 169]
     """
 
     @property

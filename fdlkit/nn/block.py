@@ -14,13 +14,12 @@ from fdlkit.nn.norm import RmsNorm
 class Block(nn.Module):
     """Attention and a feed-forward layer, each on a normalised residual stream.
 
-    Dropout is on exactly when a `dropout` random key is given.
-
     Attributes:
       attention: Called with `[batch, time, embed]`, `segment_ids` and `positions`.
       mlp: Called with `[batch, time, embed]`.
       norm: Makes a normalisation when called with `name=`.
-      dropout: The chance that a value which is to be added to the stream is left out.
+      dropout: The chance that a value which is to be added to the stream is left out,
+        where a `dropout` random key is given.
     """
 
     attention: nn.Module

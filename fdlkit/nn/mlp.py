@@ -95,7 +95,7 @@ class Mlp(nn.Module):
 
 
 def activate(x: jax.Array, activation: Activation = "gelu") -> jax.Array:
-    """Applies the named non-linearity."""
+    """Applies a non-linearity."""
     if activation == "gelu":
         return jax.nn.gelu(x, approximate=True)
     if activation == "silu":

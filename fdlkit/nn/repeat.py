@@ -99,8 +99,9 @@ class Repeat(nn.Module):
             return block(x, *shared, **inputs)
 
         policy = remat_policy(self.remat)
-        one_by_one = self.is_initializing() or self.is_mutable_collection("cache")
-        if self.pipeline is not None and not one_by_one:
+        if self.pipeline is not None and not (
+            self.is_initializing() or self.is_mutable_collection("cache")
+        ):
             return self.pipeline.run(self, layer, policy, x, variables, inputs)
         if policy is not None:
             # Inside a loop XLA cannot merge the second computation with the first.

@@ -84,13 +84,13 @@ def _widened(leaf: Any) -> Any:
 class Ratio(Metric):
     """A quotient of two sums over all elements that count.
 
-    A subclass says `state`, most simply by `share`. A batch's state has a number a row
-    and the host adds these up without rounding: any cut of the rows into batches, over
-    any number of devices and processes, gives the same digits.
+    A batch's state has a number a row and the host adds these up without rounding: any
+    cut of the rows into batches, over any number of devices and processes, gives the
+    same digits.
     """
 
     def share(self, values: jax.Array, mask: jax.Array | None) -> State:
-        """The state of a weighted mean of some values.
+        """The state of a weighted mean of some values: the simplest `state`.
 
         Args:
           values: `[batch, ...]`; or [], what a step has once, which no mask is for.

@@ -164,15 +164,13 @@ def unread(program: Program) -> Iterator[Edit]:
         if statement.names and all(map(program.is_open, statement.names)):
             for node in ast.walk(statement.node):
                 if isinstance(node, FUNCTIONS):
-                    yield from _unread_variables(module, node)
-    for name, function in program.functions.items():
-        if not program.is_open(name) or function.decorator_list:
-            continue
-        names = _unread_parameters(function)
-        calls = _calls(module, name) if names else None
+                    yield from _unread_variables(program, node)
+    for name, function, is_method in _called_by_name(program):
+        names = _unread_parameters(function, is_method)
+        calls = _calls(module, name, is_method) if names else None
         if calls is None:
             continue
-        passed = [_passed(program, function, call, names) for call in calls]
+        passed = [_passed(program, function, call, names, is_method) for call in calls]
         names = {
             n for n in names if all(one is not None and n in one for one in passed)
         }
@@ -189,7 +187,19 @@ def unread(program: Program) -> Iterator[Edit]:
                 yield from _undeleted(module, node, names)
 
 
-def _unread_variables(module: Module, function: Function) -> Iterator[Edit]:
+def _called_by_name(program: Program) -> Iterator[tuple[str, Function, bool]]:
+    """Functions, and methods that only their own class calls: of a private name."""
+    for name, function in program.functions.items():
+        if program.is_open(name) and not function.decorator_list:
+            yield name, function, False
+    for name, methods in program.methods.items():
+        if name.startswith("_") and not name.startswith("__") and len(methods) == 1:
+            (cls, function), *_ = methods
+            if program.is_open(cls) and not function.decorator_list:
+                yield name, function, True
+
+
+def _unread_variables(program: Program, function: Function) -> Iterator[Edit]:
     read = {
         n.id
         for n in ast.walk(function)
@@ -199,40 +209,44 @@ def _unread_variables(module: Module, function: Function) -> Iterator[Edit]:
     for node in ast.walk(function):
         match node:
             case (
-                ast.Assign(targets=[ast.Name(id=name)])
-                | ast.AugAssign(target=ast.Name(id=name))
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AugAssign(target=ast.Name(id=name), value=value)
             ) if name not in read:
-                if not outer:
+                if not outer and _is_plain(program, value):
                     last = node.end_lineno or node.lineno
-                    yield cuts.lines(module, node.lineno, last)
+                    yield cuts.lines(program.module, node.lineno, last)
 
 
-def _calls(module: Module, name: str) -> list[ast.Call] | None:
-    """All calls of a function; None if it is used in another way."""
-    calls = [
-        n
-        for n in ast.walk(module.tree)
-        if isinstance(n, ast.Call)
-        and isinstance(n.func, ast.Name)
-        and n.func.id == name
-    ]
-    named = sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(module.tree))
-    return calls if named == len(calls) else None
+def _calls(module: Module, name: str, is_method: bool) -> list[ast.Call] | None:
+    """All calls of a function or method; None if it is used in another way."""
+
+    def names_it(node: ast.AST) -> bool:
+        if is_method:
+            return isinstance(node, ast.Attribute) and node.attr == name
+        return isinstance(node, ast.Name) and node.id == name
+
+    nodes = list(ast.walk(module.tree))
+    calls = [n for n in nodes if isinstance(n, ast.Call) and names_it(n.func)]
+    return calls if sum(map(names_it, nodes)) == len(calls) else None
 
 
-def _unread_parameters(function: Function) -> set[str]:
+def _unread_parameters(function: Function, is_method: bool) -> set[str]:
     read = {
         n.id
         for n in ast.walk(function)
         if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Del)
     }
-    every = {a.arg for a in all_arguments(function.args)}
+    every = {a.arg for a in all_arguments(function.args)[is_method:]}
     rest = function.args.vararg
     return every - read - ({rest.arg} if rest is not None else set())
 
 
 def _passed(
-    program: Program, function: Function, call: ast.Call, names: Set[str]
+    program: Program,
+    function: Function,
+    call: ast.Call,
+    names: Set[str],
+    is_method: bool,
 ) -> dict[str, list[ast.expr | ast.keyword]] | None:
     """What a call passes to parameters, where leaving it out changes nothing else."""
     args = function.args
@@ -240,7 +254,7 @@ def _passed(
         return None
     if any(k.arg is None for k in call.keywords):
         return None
-    plain = [a.arg for a in (*args.posonlyargs, *args.args)]
+    plain = [a.arg for a in (*args.posonlyargs, *args.args)][is_method:]
     known = {*plain, *(a.arg for a in args.kwonlyargs)}
     found: dict[str, list[ast.expr | ast.keyword]] = {name: [] for name in names}
     for name, argument in zip(plain, call.args, strict=False):
