@@ -15,11 +15,10 @@ Left out: writers (it logs to metrics.jsonl alone).
 
 from __future__ import annotations
 
-import abc
 import argparse
 import contextlib
 import dataclasses
-import difflib
+import fractions
 import functools
 import hashlib
 import json
@@ -31,17 +30,8 @@ import signal
 import sys
 import sysconfig
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    NamedTuple,
-    Protocol,
-    TextIO,
-    get_args,
-    runtime_checkable,
-)
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal, NamedTuple, TextIO
 
 import flax.linen as nn
 import flax.struct
@@ -74,12 +64,6 @@ class RunFailedError(UserError):
     """It ran, and the answer is no (exit code 1)."""
 
     exit_code = 1
-
-
-def hint(word: str, candidates: Iterable[str]) -> str | None:
-    """`did you mean 'hidden'?` for the likeliest candidate, None if none is near."""
-    near = difflib.get_close_matches(word, list(candidates), n=1)
-    return f"did you mean '{near[0]}'?" if near else None
 
 
 # Key paths
@@ -131,34 +115,6 @@ def resolve_keys(part: Any, context: Mapping[str, Any], where: str) -> dict[str,
         for name in key_fields(type(part))
         if getattr(part, name) is not None
     }
-
-
-def keys_of(part: Any, where: str) -> dict[str, str]:
-    """All key paths of a part and of those that it holds, by where they stand."""
-    found: dict[str, str] = {}
-    if isinstance(part, Mapping):
-        for name, held in part.items():
-            found |= keys_of(held, f"{where}[{name!r}]")
-    elif isinstance(part, list | tuple):
-        for index, held in enumerate(part):
-            found |= keys_of(held, f"{where}[{index}]")
-    elif dataclasses.is_dataclass(part) and not isinstance(part, type):
-        keys = key_fields(type(part))
-        for field in dataclasses.fields(part):
-            held = getattr(part, field.name)
-            if field.name not in keys:
-                found |= keys_of(held, f"{where}.{field.name}")
-            elif held is not None:
-                found[f"{where}.{field.name}"] = held
-    return found
-
-
-def is_key(text: Any) -> bool:
-    """Whether something is a key path, wherever it leads."""
-    try:
-        return isinstance(text, str) and bool(parse_key(text))
-    except UserError:
-        return False
 
 
 # Sharding
@@ -322,30 +278,20 @@ def spec_tree(variables: Any, rules: AxisRules) -> Any:
 # -----
 
 
-def normal_init(
-    stddev: float,
-    axes: tuple[str | None, ...],
-    instead: Callable[..., Any] | None = None,
-) -> Callable[..., Any]:
-    """Returns an initialiser, axes named: normal around 0, unless `instead` is given.
+def normal_init(stddev: float, axes: tuple[str | None, ...]) -> Callable[..., Any]:
+    """Returns an initialiser, axes named: normal around 0.
 
     Args:
       stddev: The standard deviation.
       axes: Logical names of the dims.
-      instead: One of `jax.nn.initializers`, made: `(key, shape, dtype) -> array`.
     """
-    initial = nn.initializers.normal(stddev) if instead is None else instead
+    initial = nn.initializers.normal(stddev)
     return nn.with_logical_partitioning(initial, axes)
 
 
 def ones_init(axes: tuple[str | None, ...]) -> Callable[..., Any]:
     """Returns an initialiser: all ones, axes named."""
     return nn.with_logical_partitioning(nn.initializers.ones, axes)
-
-
-def zeros_init(axes: tuple[str | None, ...]) -> Callable[..., Any]:
-    """Returns an initialiser: all zeros, axes named."""
-    return nn.with_logical_partitioning(nn.initializers.zeros, axes)
 
 
 class RmsNorm(nn.Module):
@@ -434,8 +380,6 @@ class Transformer(nn.Module, kw_only=True):
       embed: Tokens `[batch, time]` to `[batch, time, embed]`.
       output: Has `attend`: `[batch, time, embed]` to logits. The very module that is
         `embed`: the two are tied.
-      positions: Positions `[batch, time]` to vectors that are added to the embeddings;
-        None: attention knows positions by itself (`SelfAttention.rotary`).
       layers: `[batch, time, embed]`, `segment_ids=` and `positions=` to the same shape.
       norm: Makes the last normalisation when called with `name=`.
     """
@@ -444,7 +388,6 @@ class Transformer(nn.Module, kw_only=True):
     hidden: int
     embed: nn.Module
     output: nn.Module
-    positions: nn.Module | None = None
     layers: nn.Module
     norm: Callable[..., nn.Module] = RmsNorm
 
@@ -480,8 +423,6 @@ class Transformer(nn.Module, kw_only=True):
             )
         x = self.embed(tokens)
         expect("model.embed", x.shape[-1], "hidden", self.hidden)
-        if self.positions is not None:
-            x += self.positions(positions).astype(x.dtype)
         x = nn.with_logical_constraint(x, ("batch", "time", "embed"))
         x = self.layers(x, segment_ids=segment_ids, positions=positions)
         logits = self.output.attend(self.norm(name="norm")(x))
@@ -519,10 +460,6 @@ class Einsum(nn.Module):
         where the fan-in is the product of *all* summed kernel dimensions.
       dtype: What is computed in.
       param_dtype: What the kernel is stored in.
-      bias: Whether a bias, zeros at the start, is added over the kernel's axes of the
-        output.
-      kernel_init: Makes the kernel's first values instead of `init_scale`; one of
-        `jax.nn.initializers`.
     """
 
     equation: str
@@ -531,8 +468,6 @@ class Einsum(nn.Module):
     init_scale: float = 1.0
     dtype: DTypeLike = jnp.float32
     param_dtype: DTypeLike = jnp.float32
-    bias: bool = False
-    kernel_init: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         """Refuses an equation, a shape and axes that do not fit together."""
@@ -547,24 +482,16 @@ class Einsum(nn.Module):
 
     @nn.compact
     def __call__(self, x: jax.Array) -> jax.Array:
-        """Returns `einsum(equation, x, kernel) + bias` in `dtype`."""
+        """Returns the product, in `dtype`."""
         check_sizes(self.equation, x.shape, self.shape)
         stddev = math.sqrt(self.init_scale / fan_in(self.equation, self.shape))
         kernel = self.param(
             "kernel",
-            normal_init(stddev, self.axes, self.kernel_init),
+            normal_init(stddev, self.axes),
             self.shape,
             self.param_dtype,
         )
-        y = contract(self.equation, x.astype(self.dtype), kernel.astype(self.dtype))
-        if self.bias:
-            letters = kernel_letters(self.equation)
-            kept = [letters.index(c) for c in self.equation.partition("->bt")[2]]
-            axes = tuple(self.axes[i] for i in kept)
-            shape = tuple(self.shape[i] for i in kept)
-            bias = self.param("bias", zeros_init(axes), shape, self.param_dtype)
-            y += bias.astype(self.dtype)
-        return y
+        return contract(self.equation, x.astype(self.dtype), kernel.astype(self.dtype))
 
 
 def contract(
@@ -654,13 +581,6 @@ class Embed(nn.Module):
         `log(vocab_size) + init_scale**2 / 2`.
       dtype: What is computed in.
       param_dtype: What the table is stored in.
-      scaled: Whether vectors that are looked up are multiplied by the root of their
-        width.
-      bias: Whether logits have a bias, `[vocab]`, zeros at the start.
-      logit_cap: Logits are `logit_cap * tanh(logits / logit_cap)`, after the bias, so
-        that none is larger (Gemma 2, 2024); None: as they are.
-      embedding_init: Makes the table's first values instead of `init_scale`; one of
-        `jax.nn.initializers`.
     """
 
     vocab_size: int
@@ -668,33 +588,18 @@ class Embed(nn.Module):
     init_scale: float = 0.5
     dtype: DTypeLike = jnp.float32
     param_dtype: DTypeLike = jnp.float32
-    scaled: bool = True
-    bias: bool = False
-    logit_cap: float | None = None
-    embedding_init: Callable[..., Any] | None = None
 
     def setup(self) -> None:
-        """Makes the table `[vocab, embed]`, and the bias `[vocab]`."""
+        """Makes the table, `[vocab, embed]`."""
         self.embedding = self.param(
             "embedding",
-            normal_init(
-                self.init_scale / math.sqrt(self.features),
-                ("vocab", "embed"),
-                self.embedding_init,
-            ),
+            normal_init(self.init_scale / math.sqrt(self.features), ("vocab", "embed")),
             (self.vocab_size, self.features),
             self.param_dtype,
         )
-        if self.bias:
-            self.logit_bias = self.param(
-                "bias", zeros_init(("vocab",)), (self.vocab_size,), self.param_dtype
-            )
 
     def __call__(self, tokens: jax.Array) -> jax.Array:
-        """Returns the tokens' vectors, if `scaled` times the root of their width.
-
-        The factor lets one table serve both ends: short vectors for calm logits, and
-        embeddings as large as what the layers add to them (Vaswani et al., 2017).
+        """Returns the tokens' vectors.
 
         Args:
           tokens: Integers in `[0, vocab_size)`, of any shape.
@@ -710,7 +615,7 @@ class Embed(nn.Module):
             self.embedding.astype(self.dtype), ("vocab", None)
         )
         vectors = jnp.take(table, tokens, axis=0, mode="fill")
-        return vectors * math.sqrt(self.features) if self.scaled else vectors
+        return vectors * math.sqrt(self.features)
 
     def attend(self, x: jax.Array) -> jax.Array:
         """Returns every token's logit, in float32.
@@ -723,189 +628,38 @@ class Embed(nn.Module):
         """
         # x: Float[batch time {self.features}],
         # returns: Float[batch time {self.vocab_size}]
-        logits = contract(
+        return contract(
             "btd,vd->btv",
             x.astype(self.dtype),
             self.embedding.astype(self.dtype),
             preferred_element_type=jnp.float32,
-        )
-        if self.bias:
-            logits += self.logit_bias.astype(jnp.float32)
-        if self.logit_cap is not None:
-            logits = self.logit_cap * jnp.tanh(logits / self.logit_cap)
-        return logits
-
-
-class Pipelining:
-    """What no stack of layers has here: they are computed one after another."""
-
-    refuse_stack: Any
-    run: Any
-
-
-POLICIES: dict[str, Callable[..., bool]] = {
-    "full": jax.checkpoint_policies.nothing_saveable,
-    "nothing_saveable": jax.checkpoint_policies.nothing_saveable,
-    "everything_saveable": jax.checkpoint_policies.everything_saveable,
-    "dots_saveable": jax.checkpoint_policies.dots_saveable,
-    "checkpoint_dots": jax.checkpoint_policies.checkpoint_dots,
-    "dots_with_no_batch_dims_saveable": (
-        jax.checkpoint_policies.dots_with_no_batch_dims_saveable
-    ),
-    "checkpoint_dots_with_no_batch_dims": (
-        jax.checkpoint_policies.checkpoint_dots_with_no_batch_dims
-    ),
-}
-
-# What a policy keeps of the tensors that the layers give a name to, for policies that
-# go by names; those of Pax, under its names.
-KEPT_NAMES: dict[str, tuple[str, ...]] = {
-    "save_nothing": (),
-    "save_context_and_out_proj": ("context", "out_proj"),
-    "save_dot_except_logits_ffn1": (
-        *("query_proj", "key_proj", "value_proj"),
-        *("context", "out_proj", "ffn2"),
-    ),
-}
-
-
-def remat_policy(name: str) -> Callable[..., bool] | None:
-    """Returns the policy of a name, None for `"none"`: keep all, compute nothing twice.
-
-    Names are those of `jax.checkpoint_policies` that take no arguments, `"full"`:
-    keep nothing but each layer's input, and those of `KEPT_NAMES`. The layers name
-    `query_proj`, `key_proj`, `value_proj`, `context` (what attention gathers),
-    `out_proj`, and an MLP's `ffn1` (up and gate) and `ffn2` (down).
-
-    Raises:
-      ValueError: There is no policy of this name.
-    """
-    if name == "none":
-        return None
-    if name in KEPT_NAMES:
-        return jax.checkpoint_policies.save_only_these_names(*KEPT_NAMES[name])
-    if name not in POLICIES:
-        known = [*POLICIES, *KEPT_NAMES]
-        meant = hint(str(name), ["none", *known])
-        raise ValueError(
-            f"remat={name!r} is not one of none, {', '.join(known)}"
-            + (f"; {meant}" if meant else "")
-        )
-    return POLICIES[name]
-
-
-def children(module: nn.Module) -> Iterator[tuple[str, str, nn.Module]]:
-    """Yields the modules that a module's fields hold, in the fields' order.
-
-    Lists, tuples, mappings and plain dataclasses in between are looked through.
-
-    Yields:
-      The field's name, the path from the module (`.mlp`, `.shared[0]`), the child.
-    """
-    for field in dataclasses.fields(module):
-        if field.name in ("parent", "name"):  # Flax's own: they lead upwards.
-            continue
-        pending: list[tuple[str, Any]] = [
-            (f".{field.name}", getattr(module, field.name))
-        ]
-        while pending:
-            path, value = pending.pop()
-            if isinstance(value, nn.Module):
-                yield field.name, path, value
-            else:
-                pending.extend(reversed(parts(path, value)))
-
-
-def parts(path: str, value: object) -> list[tuple[str, Any]]:
-    """Returns what a container holds, with paths; nothing for anything else."""
-    if isinstance(value, (list, tuple)):
-        return [(f"{path}[{index}]", item) for index, item in enumerate(value)]
-    if isinstance(value, Mapping):
-        return [(f"{path}[{key!r}]", item) for key, item in value.items()]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return [
-            (f"{path}.{field.name}", getattr(value, field.name))
-            for field in dataclasses.fields(value)
-        ]
-    return []
-
-
-def submodules(module: nn.Module, path: str) -> Iterator[tuple[str, nn.Module]]:
-    """Yields a module and all below it, each once, with the first path to it."""
-    seen: set[int] = set()
-    pending = [(path, module)]
-    while pending:
-        path, module = pending.pop()
-        if id(module) in seen:
-            continue
-        seen.add(id(module))
-        yield path, module
-        pending.extend(
-            (path + step, child) for _, step, child in reversed([*children(module)])
         )
 
 
 class Repeat(nn.Module):
     """Runs `n` layers that are built alike, each with its own parameters.
 
-    Their parameters are one tree whose arrays have a leading axis of length `n`, with
-    `scan` and without. So initial values, outputs and dropout are equal to the bit
-    either way, and a checkpoint of one opens in the other.
-
-    A module that is used inside the layers *and* elsewhere, or by all layers alike,
-    goes into `shared`: its parameters stay outside the stack, once, and each layer
-    gets it as a callable: `block(x, *shared, **inputs)`. Held by a field of the
-    template instead, it would be a different module: see `refuse_hidden_sharing`.
+    Their parameters are one tree whose arrays have a leading axis of length `n`.
 
     Attributes:
       block: The template: `[batch, time, embed]` to the same shape and dtype.
       n: The number of layers.
-      scan: Compile one layer and loop over it; else lay all of them out: slower to
-        compile, and faster where loops are slow.
-      shared: Modules whose parameters all layers use.
       axis_name: The logical name of the leading axis. A `Repeat` inside a `Repeat`
         needs its own.
-      remat: What the backward pass computes again, layer by layer: `none`, `full`, or
-        the name of one of `jax.checkpoint_policies`, such as `dots_saveable`.
-      pipeline: Has the layers computed in stages, side by side on the mesh axes of
-        `axis_name` (`stage`), on one microbatch each; None: one after another. The
-        parameters are the same tree with the same initial values either way, so that
-        a checkpoint of one opens in the other. Where a cache of keys and values is
-        written (`mutable=["cache"]`), layers are computed one after another all the
-        same: there is one token a row, and nothing to cut.
 
     Raises:
-      ValueError: `n` is not positive, there is no policy `remat`, the template
-        holds a `Repeat` of the same `axis_name`, or the layers do not fill the stages
-        of `pipeline`.
-      TypeError: `pipeline` is neither a `Pipelining` nor None.
+      ValueError: What could not run, as the message says.
     """
 
     block: nn.Module
     n: int
-    scan: bool = True
-    shared: tuple[nn.Module, ...] = ()
     axis_name: str = "layers"
-    remat: str = "none"
-    pipeline: Pipelining | None = None
 
     def __post_init__(self) -> None:
         """Refuses what could not run."""
         super().__post_init__()
         if self.n < 1:
             raise ValueError(f"n={self.n} layers: there must be one at least")
-        remat_policy(self.remat)
-        pipeline: Any = self.pipeline  # whatever a config has put there
-        if pipeline is not None:
-            if not isinstance(pipeline, Pipelining):
-                raise TypeError(f"pipeline={pipeline!r} is no Pipelining")
-            pipeline.refuse_stack(self)
-        for path, inner in submodules(self.block, "block"):
-            if isinstance(inner, Repeat) and inner.axis_name == self.axis_name:
-                raise ValueError(
-                    f"axis_name={self.axis_name!r} is also that of the Repeat at "
-                    f"{path}: a Repeat inside a Repeat needs its own"
-                )
 
     @nn.compact
     def __call__(self, x: jax.Array, **inputs: Any) -> jax.Array:
@@ -915,10 +669,6 @@ class Repeat(nn.Module):
           x: What the first layer gets: `[batch, time, embed]`.
           **inputs: What every layer gets by name, unchanged, such as `segment_ids`.
         """
-        if self.shared and self.is_initializing():
-            self._initialise_shared(x, inputs)
-        modules = tuple(module.copy(parent=None, name=None) for module in self.shared)
-        variables = tuple(module.variables for module in self.shared)
 
         def layer(
             block: nn.Module,
@@ -926,19 +676,7 @@ class Repeat(nn.Module):
             variables: tuple[VariableDict, ...],
             inputs: dict[str, Any],
         ) -> jax.Array:
-            shared = (
-                SharedModule(module, values, block)
-                for module, values in zip(modules, variables, strict=True)
-            )
-            return block(x, *shared, **inputs)
-
-        policy = remat_policy(self.remat)
-        one_by_one = self.is_initializing() or self.is_mutable_collection("cache")
-        if self.pipeline is not None and not one_by_one:
-            return self.pipeline.run(self, layer, policy, x, variables, inputs)
-        if policy is not None:
-            # Inside a loop XLA cannot merge the second computation with the first.
-            layer = nn.remat(layer, policy=policy, prevent_cse=not self.scan)
+            return block(x, **inputs)
 
         def step(block: nn.Module, x: jax.Array, *rest: Any) -> tuple[jax.Array, None]:
             return layer(block, x, *rest), None
@@ -949,67 +687,24 @@ class Repeat(nn.Module):
             split_rngs={"params": True, "dropout": True},
             in_axes=nn.broadcast,
             length=self.n,
-            unroll=1 if self.scan else self.n,
+            unroll=1,
             metadata_params={nn.PARTITION_NAME: self.axis_name},
         )
-        return loop(self.block, x, variables, inputs)[0]
-
-    def _initialise_shared(self, x: jax.Array, inputs: dict[str, Any]) -> None:
-        """Has the shared modules make their parameters, once, outside the loop.
-
-        A throw-away copy of the template calls them where they really live; XLA drops
-        the rest.
-        """
-        block = self.block.copy(parent=None, name=None)
-        shared = (SharedModule(module) for module in self.shared)
-        block.init(jax.random.key(0), x, *shared, **inputs)
-
-
-@dataclasses.dataclass(frozen=True)
-class SharedModule:
-    """A module as the layers of a `Repeat` see it: to be called, not to be owned.
-
-    Attributes:
-      module: The module.
-      variables: Its variables, the same in all layers; None: the module has them.
-      caller: The layer that calls: the random keys for dropout are drawn from it.
-    """
-
-    module: nn.Module
-    variables: VariableDict | None = None
-    caller: nn.Module | None = None
-
-    def __call__(
-        self, *args: Any, method: Callable[..., Any] | None = None, **kwargs: Any
-    ) -> Any:
-        """Calls the module, or another method of its class: `method=Embed.attend`."""
-        if self.variables is None or self.caller is None:
-            call = type(self.module).__call__ if method is None else method
-            return call(self.module, *args, **kwargs)
-        rngs = {}
-        if self.caller.has_rng("dropout"):
-            rngs["dropout"] = self.caller.make_rng("dropout")
-        return self.module.apply(
-            self.variables, *args, rngs=rngs, method=method, **kwargs
-        )
+        return loop(self.block, x, (), inputs)[0]
 
 
 class Block(nn.Module):
     """Attention and a feed-forward layer, each on a normalised residual stream.
 
-    Dropout is on exactly when a `dropout` random key is given.
-
     Attributes:
       attention: Called with `[batch, time, embed]`, `segment_ids` and `positions`.
       mlp: Called with `[batch, time, embed]`.
       norm: Makes a normalisation when called with `name=`.
-      dropout: The chance that a value which is to be added to the stream is left out.
     """
 
     attention: nn.Module
     mlp: nn.Module
     norm: Callable[..., nn.Module] = RmsNorm
-    dropout: float = 0.0
 
     @nn.compact
     def __call__(
@@ -1027,15 +722,11 @@ class Block(nn.Module):
             segment_ids=segment_ids,
             positions=positions,
         )
-        x = self._add(x, residual, name="attention_dropout")
+        x = self._add(x, residual)
         residual = self.mlp(self.norm(name="mlp_norm")(x))
-        return self._add(x, residual, name="mlp_dropout")
+        return self._add(x, residual)
 
-    def _add(self, x: jax.Array, residual: jax.Array, *, name: str) -> jax.Array:
-        if self.dropout:
-            residual = nn.Dropout(
-                self.dropout, deterministic=not self.has_rng("dropout"), name=name
-            )(residual)
+    def _add(self, x: jax.Array, residual: jax.Array) -> jax.Array:
         x += residual.astype(x.dtype)
         return nn.with_logical_constraint(x, ("batch", "time", "embed"))
 
@@ -1047,68 +738,35 @@ KV_HEADS = ("batch", "time", "kv_heads", "head_dim")
 class SelfAttention(nn.Module):
     """Each token attends to itself and to earlier tokens of its own segment.
 
-    With fewer key and value heads than query heads, neighbouring query heads share
-    one (grouped-query attention, Ainslie et al., 2023); `num_kv_heads=1` is
-    multi-query attention.
-
     Attributes:
       features: The width of input and output.
       num_heads: The number of query heads.
-      num_kv_heads: The number of key and value heads; None: as many as query heads.
-      head_dim: The width of a head; None: `features // num_heads`.
       rotary: Turns queries and keys by their positions; None: no rotation.
       out_init_scale: The variance of the output kernel, times its fan-in.
       dtype: What is computed in; softmax is in float32 whatever it is.
       param_dtype: What the kernels are stored in.
-      bias: Whether all projections have a bias.
-      per_dim_scale: Whether queries are multiplied by a learned vector, `[head_dim]`,
-        that all heads share: `softplus(v) / softplus(0)`, with `v` zeros at the start
-        (Pax).
-      logit_cap: Scores are `logit_cap * tanh(scores / logit_cap)`, so that none is
-        larger (Gemma 2, 2024); None: as they are.
-      kernel_init: Makes the first values of the query, key and value kernels; one of
-        `jax.nn.initializers`. None: normal with variance 1 / fan-in.
-      out_kernel_init: The same for the output kernel, instead of `out_init_scale`.
 
     Raises:
-      ValueError: `features` is not a multiple of `num_heads` and `head_dim` is not
-        given; `num_heads` is not a multiple of `num_kv_heads`; `head_dim` is odd and
-        `rotary` is given.
+      ValueError: Heads do not fit the features or each other, or are of an odd width
+        while `rotary` is given.
     """
 
     features: int
     num_heads: int
-    num_kv_heads: int | None = None
-    head_dim: int | None = None
     rotary: Callable[[jax.Array, jax.Array], jax.Array] | None = Rotary()
     out_init_scale: float = 1.0
     dtype: DTypeLike = jnp.float32
     param_dtype: DTypeLike = jnp.float32
-    bias: bool = False
-    per_dim_scale: bool = False
-    logit_cap: float | None = None
-    kernel_init: Callable[..., Any] | None = None
-    out_kernel_init: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         """Refuses heads that do not fit together."""
         super().__post_init__()
-        for name, number in (
-            ("num_heads", self.num_heads),
-            ("num_kv_heads", self.num_kv_heads),
-            ("head_dim", self.head_dim),
-        ):
-            if number is not None and number < 1:
-                raise ValueError(f"{name}={number}: it must be one at least")
-        if self.head_dim is None and self.features % self.num_heads:
+        if self.num_heads < 1:
+            raise ValueError(f"num_heads={self.num_heads}: it must be one at least")
+        if self.features % self.num_heads:
             raise ValueError(
                 f"features={self.features} is not a multiple of "
                 f"num_heads={self.num_heads}"
-            )
-        if self.num_kv_heads is not None and self.num_heads % self.num_kv_heads:
-            raise ValueError(
-                f"num_heads={self.num_heads} is not a multiple of "
-                f"num_kv_heads={self.num_kv_heads}"
             )
         if self.rotary is not None and self._width_of_a_head() % 2:
             raise ValueError(
@@ -1117,7 +775,7 @@ class SelfAttention(nn.Module):
             )
 
     def _width_of_a_head(self) -> int:
-        return self.head_dim or self.features // self.num_heads
+        return self.features // self.num_heads
 
     @nn.compact
     def __call__(
@@ -1140,7 +798,7 @@ class SelfAttention(nn.Module):
         # x: Float[batch time embed], segment_ids: Integer[batch time],
         # positions: Integer[#batch time], returns: Float[batch time embed]
         head_dim = self._width_of_a_head()
-        num_kv_heads = self.num_kv_heads or self.num_heads
+        num_kv_heads = self.num_heads
 
         def project(name: str, num_heads: int, heads: str) -> jax.Array:
             y = Einsum(
@@ -1149,8 +807,6 @@ class SelfAttention(nn.Module):
                 ("embed", heads, "head_dim"),
                 dtype=self.dtype,
                 param_dtype=self.param_dtype,
-                bias=self.bias,
-                kernel_init=self.kernel_init,
                 name=name,
             )(x)
             return checkpoint_name(y, f"{name}_proj")
@@ -1163,14 +819,6 @@ class SelfAttention(nn.Module):
                 positions = jnp.arange(x.shape[1])[None]
             query = self.rotary(query, positions)
             key = self.rotary(key, positions)
-        if self.per_dim_scale:
-            scale = self.param(
-                "per_dim_scale",
-                zeros_init(("head_dim",)),
-                (head_dim,),
-                self.param_dtype,
-            )
-            query *= (jax.nn.softplus(scale) / math.log(2)).astype(query.dtype)
         query = nn.with_logical_constraint(query, HEADS)
         key = nn.with_logical_constraint(key, KV_HEADS)
         value = nn.with_logical_constraint(value, KV_HEADS)
@@ -1184,8 +832,6 @@ class SelfAttention(nn.Module):
             init_scale=self.out_init_scale,
             dtype=self.dtype,
             param_dtype=self.param_dtype,
-            bias=self.bias,
-            kernel_init=self.out_kernel_init,
             name="out",
         )(gathered)
         return checkpoint_name(y, "out_proj")
@@ -1197,21 +843,12 @@ class SelfAttention(nn.Module):
         value: jax.Array,
         *,
         segment_ids: jax.Array | None = None,
-        mask: jax.Array | None = None,
     ) -> jax.Array:
         """Returns what each query gathers; arguments are `causal_attention`'s.
 
-        It is a method so that keys and values of earlier calls can be put in: see
-        `fdlkit.nn.cache`.
+        It is a method so that keys and values of earlier calls can be put in.
         """
-        return causal_attention(
-            query,
-            key,
-            value,
-            segment_ids=segment_ids,
-            mask=mask,
-            logit_cap=self.logit_cap,
-        )
+        return causal_attention(query, key, value, segment_ids=segment_ids)
 
 
 def causal_attention(
@@ -1220,8 +857,6 @@ def causal_attention(
     value: jax.Array,
     *,
     segment_ids: jax.Array | None = None,
-    logit_cap: float | None = None,
-    mask: jax.Array | None = None,
 ) -> jax.Array:
     """Returns softmax(query · key / sqrt(head_dim)) · value over what may be seen.
 
@@ -1230,9 +865,6 @@ def causal_attention(
       key: `[batch, source, kv_heads, head_dim]`; `kv_heads` divides `heads`.
       value: As `key`.
       segment_ids: Integers, `[batch, time]`; None: a row is one segment.
-      logit_cap: See `SelfAttention`.
-      mask: Which keys each query may see, `[batch or 1, time, source]` bool; None:
-        those up to its own, `source` being `time`.
 
     Returns:
       `[batch, time, heads, head_dim]`, in the query's dtype.
@@ -1252,10 +884,7 @@ def causal_attention(
         key,
         preferred_element_type=jnp.float32,
     )
-    if logit_cap is not None:
-        scores = logit_cap * jnp.tanh(scores / logit_cap)
-    if mask is None:
-        mask = jnp.tril(jnp.ones((time, time), bool))[None]
+    mask = jnp.tril(jnp.ones((time, time), bool))[None]
     if segment_ids is not None:
         mask &= segment_ids[:, :, None] == segment_ids[:, None, :]
     # A finite floor: a row of `-inf` would make the gradient NaN.
@@ -1265,48 +894,22 @@ def causal_attention(
     return gathered.transpose(0, 3, 1, 2, 4).reshape(batch, time, num_heads, head_dim)
 
 
-Activation = Literal["gelu", "silu", "relu"]
-
-
 class Mlp(nn.Module):
-    """Up, a non-linearity, down; gated if asked for.
-
-    Gated with `silu` is SwiGLU, gated with `gelu` is GeGLU (Shazeer, 2020): the
-    activation of one projection multiplies another.
+    """Up, a non-linearity, down.
 
     Attributes:
       features: The width of input and output.
       width: The width between.
-      activation: The non-linearity. `gelu` is the tanh form.
-      gated: Whether a third kernel gates the hidden layer.
       out_init_scale: The variance of the output kernel, times its fan-in.
       dtype: What is computed in.
       param_dtype: What the kernels are stored in.
-      bias: Whether all projections have a bias.
-      kernel_init: Makes the kernels' first values instead of `out_init_scale`; one of
-        `jax.nn.initializers`.
     """
 
     features: int
     width: int
-    activation: Activation = "gelu"
-    gated: bool = False
     out_init_scale: float = 1.0
     dtype: DTypeLike = jnp.float32
     param_dtype: DTypeLike = jnp.float32
-    bias: bool = False
-    kernel_init: Callable[..., Any] | None = None
-
-    def __post_init__(self) -> None:
-        """Refuses an activation that is none."""
-        super().__post_init__()
-        known = get_args(Activation)
-        if self.activation not in known:
-            meant = hint(str(self.activation), known)
-            raise ValueError(
-                f"activation={self.activation!r} is not one of {', '.join(known)}"
-                + (f"; {meant}" if meant else "")
-            )
 
     @nn.compact
     def __call__(self, x: jax.Array) -> jax.Array:
@@ -1320,16 +923,11 @@ class Mlp(nn.Module):
                 ("embed", "mlp"),
                 dtype=self.dtype,
                 param_dtype=self.param_dtype,
-                bias=self.bias,
-                kernel_init=self.kernel_init,
                 name=name,
             )(x)
             return checkpoint_name(y, "ffn1")
 
-        if self.gated:
-            y = activate(self.activation, up("gate")) * up("up")
-        else:
-            y = activate(self.activation, up("up"))
+        y = activate(up("up"))
         y = nn.with_logical_constraint(y, ("batch", "time", "mlp"))
         y = Einsum(
             "btf,fd->btd",
@@ -1338,53 +936,18 @@ class Mlp(nn.Module):
             init_scale=self.out_init_scale,
             dtype=self.dtype,
             param_dtype=self.param_dtype,
-            bias=self.bias,
-            kernel_init=self.kernel_init,
             name="down",
         )(y)
         return checkpoint_name(y, "ffn2")
 
 
-def activate(activation: Activation, x: jax.Array) -> jax.Array:
-    """Applies the named non-linearity."""
-    if activation == "gelu":
-        return jax.nn.gelu(x, approximate=True)
-    if activation == "silu":
-        return jax.nn.silu(x)
-    return jax.nn.relu(x)
+def activate(x: jax.Array) -> jax.Array:
+    """Applies a non-linearity."""
+    return jax.nn.gelu(x, approximate=True)
 
 
 # Data
 # ----
-
-
-class Tokenizer(Protocol):
-    """What the corpora and the trainer ask of a tokenizer."""
-
-    @property
-    def name(self) -> str:
-        """Names the vocabulary: tokenizers of one name give one text the same ids.
-
-        It is part of the key under which token files are kept.
-        """
-
-    @property
-    def vocab_size(self) -> int:
-        """Ids are in `[0, vocab_size)`."""
-
-    @property
-    def separator(self) -> int:
-        """The id that stands between documents, and for no text."""
-
-    @property
-    def bytes_per_token(self) -> np.ndarray:
-        """The bytes of text that each id stands for, `[vocab]` int32.
-
-        0 for the separator. Bits per byte follow from it exactly.
-        """
-
-    def encode(self, text: str | bytes) -> np.ndarray:
-        """The ids of one document's text, without separators. `[time]`"""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -1393,8 +956,7 @@ class ByteTokenizer:
 
     Usage:
 
-        tokenizer = ByteTokenizer()
-        tokenizer.decode(tokenizer.encode("naïve")) == "naïve"
+        ByteTokenizer().encode("né").tolist() == [110, 195, 169]
     """
 
     @property
@@ -1436,33 +998,15 @@ class ByteTokenizer:
 class ArraySpec:
     """Shape, type and axis names of one array.
 
-    Anything that reads `shape` and `dtype` takes it for an abstract array,
-    `jax.eval_shape` among them.
-
     Attributes:
       shape: The size of each axis.
       dtype: The NumPy type of an element.
-      axes: The logical name of each axis (`batch`, `time`, …); None for an axis
-        that its source does not name.
+      axes: The logical name of each axis (`batch`, `time`, …), or None.
     """
 
     shape: tuple[int, ...]
     dtype: np.dtype
     axes: tuple[str | None, ...]
-
-    def __str__(self) -> str:
-        sizes = ", ".join(
-            f"{name}={size}" if name else str(size)
-            for name, size in zip(self.axes, self.shape, strict=True)
-        )
-        return f"{self.dtype}[{sizes}]"
-
-
-def array_spec(array: np.ndarray, axes: tuple[str | None, ...] = ()) -> ArraySpec:
-    """The spec of `array`; axes without a name if `axes` does not fit its rank."""
-    if len(axes) != array.ndim:
-        axes = (None,) * array.ndim
-    return ArraySpec(shape=array.shape, dtype=array.dtype, axes=axes)
 
 
 def batched(example: Mapping[str, ArraySpec], batch_size: int) -> dict[str, ArraySpec]:
@@ -1475,43 +1019,6 @@ def batched(example: Mapping[str, ArraySpec], batch_size: int) -> dict[str, Arra
         )
         for name, spec in example.items()
     }
-
-
-class Source(abc.ABC):
-    """A finite set of examples of one shape, each reached by its index.
-
-    Subclasses say how many there are and how to take some. Objects that only have a
-    length and `[]`, and functions that return arrays, need no subclass: `as_source`
-    adapts them.
-    """
-
-    @abc.abstractmethod
-    def __len__(self) -> int:
-        """The number of examples in an epoch."""
-
-    @abc.abstractmethod
-    def take(self, indices: np.ndarray, epochs: np.ndarray) -> dict[str, np.ndarray]:
-        """The examples at `indices`, stacked.
-
-        Args:
-          indices: `[batch]` integers in `[0, len(self))`.
-          epochs: `[batch]` integers from 0: the pass in which each example is read.
-            A source may vary an example from pass to pass; it must do so as a
-            function of (index, epoch) alone.
-
-        Returns:
-          Arrays `[batch, …]`, of the same names, shapes and types every time.
-        """
-
-    def example_spec(self) -> dict[str, ArraySpec]:
-        """The specs of one example. Reads an example where they are not known."""
-        first = self.take(np.zeros(1, np.int64), np.zeros(1, np.int64))
-        return {name: array_spec(array[0]) for name, array in first.items()}
-
-    @property
-    def fingerprint(self) -> str:
-        """Names the content, as far as it is known; `""` otherwise."""
-        return ""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -1529,7 +1036,7 @@ class Pipeline:
         these by zeros in the entry `mask`, which then every batch has.
     """
 
-    source: Source
+    source: TokenWindows
     batch_size: int
     shuffle: bool = True
     num_epochs: int | None = None
@@ -1638,6 +1145,22 @@ class BatchIterator(Iterator[dict[str, np.ndarray]]):
         self._next_batch = state["next_batch"]
 
 
+def files_of_split(
+    names: Sequence[str], *, split: Split, eval_fraction: float
+) -> list[str]:
+    """The names that belong to `split`, sorted.
+
+    A name is held out if its hash, a number in [0, 1), is below `eval_fraction`: a
+    file stays on its side when others come or go. Of two files or more, neither
+    side is left empty (unless the fraction is 0 or 1): the nearest file moves over.
+    """
+    ranked = sorted(names, key=unit_hash)
+    held_out = sum(unit_hash(name) < eval_fraction for name in names)
+    if 0 < eval_fraction < 1:
+        held_out = min(max(held_out, 1), len(ranked) - 1)
+    return sorted(ranked[:held_out] if split == "eval" else ranked[held_out:])
+
+
 Split = Literal["train", "eval"]
 
 # Folders of the standard library, at any depth, that hold tests, other people's
@@ -1663,13 +1186,6 @@ class Document:
 
     name: str
     text: bytes
-
-
-class Corpus(Protocol):
-    """A finite sequence of documents, in the same order every time."""
-
-    def documents(self) -> Iterator[Document]:
-        """The documents, one in memory at a time."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -1706,41 +1222,8 @@ class StdlibCorpus:
         return _read(files, self.split, self.eval_fraction)
 
 
-def files_of_split(
-    names: Sequence[str], *, split: Split, eval_fraction: float
-) -> list[str]:
-    """The names that belong to `split`, sorted.
-
-    A name is held out if its hash, a number in [0, 1), is below `eval_fraction`: a
-    file stays on its side when others come or go. Of two files or more, neither
-    side is left empty (unless the fraction is 0 or 1): the nearest file moves over.
-    A single file is trained on.
-
-    Raises:
-      UserError: The fraction is not in [0, 1], there is no such split, or it has no
-        files.
-    """
-    if split not in get_args(Split):
-        meant = hint(split, get_args(Split))
-        lines = [f"  {meant}"] if meant else []
-        raise UserError(f"no split {split!r}", *lines, "  splits: train, eval")
-    if not 0 <= eval_fraction <= 1:
-        raise UserError(f"eval_fraction={eval_fraction} is not between 0 and 1")
-    ranked = sorted(names, key=_unit_hash)
-    held_out = sum(_unit_hash(name) < eval_fraction for name in names)
-    if 0 < eval_fraction < 1:
-        held_out = min(max(held_out, 1), len(ranked) - 1)
-    chosen = ranked[:held_out] if split == "eval" else ranked[held_out:]
-    if not chosen:
-        raise UserError(
-            f"split={split!r} of {len(names)} file(s) is empty "
-            f"at eval_fraction={eval_fraction}",
-            "  the split is by file: name more files, or change eval_fraction",
-        )
-    return sorted(chosen)
-
-
-def _unit_hash(name: str) -> float:
+def unit_hash(name: str) -> float:
+    """A number in [0, 1) that a name always has."""
     digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest()
     return int.from_bytes(digest[:6], "big") / 2**48
 
@@ -1784,7 +1267,7 @@ class TokenStream:
     fingerprint: str
 
 
-def token_stream(corpus: Corpus, tokenizer: Tokenizer) -> TokenStream:
+def token_stream(corpus: StdlibCorpus, tokenizer: ByteTokenizer) -> TokenStream:
     """The stream `separator document separator document … separator`.
 
     Each document is begun and ended by one, so a model learns both to start a text
@@ -1812,7 +1295,7 @@ _SPREAD = 0.6180339887498949
 
 
 @dataclasses.dataclass(frozen=True)
-class TokenWindows(Source):
+class TokenWindows:
     """Examples `tokens` and `labels` `[time]` int32: each label is the next token.
 
     An epoch is the corpus' tokens, documents joined by separators, cut into windows
@@ -1827,8 +1310,8 @@ class TokenWindows(Source):
       length: The length of a window (`time`), in tokens.
     """
 
-    corpus: Corpus
-    tokenizer: Tokenizer
+    corpus: StdlibCorpus
+    tokenizer: ByteTokenizer
     _: dataclasses.KW_ONLY
     length: int
 
@@ -1912,9 +1395,8 @@ def weighted(values: jax.Array, weights: jax.Array) -> jax.Array:
     return jnp.where(weights != 0, values * weights, 0.0)
 
 
-def spread_mask(mask: Any | None, shape: tuple[int, ...], *, where: str) -> jax.Array:
+def spread_mask(mask: Any | None, shape: tuple[int, ...]) -> jax.Array:
     """The mask of some first dims, or 1 where there is none, float32 of `shape`."""
-    del where
     if mask is None:
         return jnp.ones(shape, jnp.float32)
     weights = jnp.asarray(mask, jnp.float32)
@@ -1922,9 +1404,8 @@ def spread_mask(mask: Any | None, shape: tuple[int, ...], *, where: str) -> jax.
     return jnp.broadcast_to(weights.reshape(weights.shape + (1,) * extra), shape)
 
 
-def observed(method: Callable[..., Any], where: str, read: Mapping[str, Any]) -> Any:
+def observed(method: Callable[..., Any], read: Mapping[str, Any]) -> Any:
     """What a method of a loss or metric makes of what it reads."""
-    del where
     return method(**read)
 
 
@@ -1988,13 +1469,10 @@ class Loss:
     Attributes:
       weight: What its mean is multiplied by in the sum of all losses: a number, or a
         schedule (a function of the step, from 0).
-      mask: Key path of how much each element counts: of the shape of the values, or of
-        its first dims. None: `batch.mask` where a batch has one, else all count 1.
       unit: What one element is, in the plural; names the logged rate.
     """
 
     weight: float | optax.Schedule = 1.0
-    mask: Key | None = None
     unit: str = "examples"
 
     def values(self, *args: Any, **read: Any) -> jax.Array:
@@ -2004,18 +1482,6 @@ class Loss:
           **read: What each `Key` field (but `mask`) leads to, by the field's name.
         """
         raise NotImplementedError(f"{type(self).__name__} says no `values`")
-
-    def counts(self, *args: Any, **read: Any) -> jax.Array | None:
-        """Which elements the loss itself counts, besides the mask; None: all.
-
-        Args:
-          **read: As for `values`.
-
-        Returns:
-          What the mask is multiplied by, of the shape of the values.
-        """
-        del args, read
-        return None
 
     def __call__(self, context: Context, *, where: str = "loss") -> Elements:
         """The elements of a step's context: values, their weights and the factor.
@@ -2031,11 +1497,8 @@ class Loss:
         mask = read.pop("mask", None)
         if mask is None:
             mask = batch_mask(context)
-        values = observed(self.values, where, read).astype(jnp.float32)
-        weights = spread_mask(mask, values.shape, where=where)
-        own = self.counts(**read)
-        if own is not None:
-            weights = weights * own
+        values = observed(self.values, read).astype(jnp.float32)
+        weights = spread_mask(mask, values.shape)
         factor = self.weight
         if callable(factor):
             factor = factor(get_key(context, "step", wanted_by=f"{where}.weight"))
@@ -2050,120 +1513,33 @@ class CrossEntropy(Loss):
       logits: Key path of the scores, `[batch, ..., classes]`.
       labels: Key path of the right classes, `[batch, ...]` integers.
       unit: What one label is, in the plural.
-      z_loss: The factor of the square of the logits' log-sum-exp, which keeps it near
-        0 (Chowdhery et al., 2022, take 1e-4).
-      label_smoothing: How much of each label is spread evenly over all classes, in
-        [0, 1) (Szegedy et al., 2016).
-      pad_label: Elements with this label are padding: they never count. None: there
-        is none.
     """
 
     logits: Key = "preds"
     labels: Key = "batch.labels"
     unit: str = "tokens"
-    z_loss: float = 0.0
-    label_smoothing: float = 0.0
-    pad_label: int | None = None
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.label_smoothing < 1:
-            raise ValueError(
-                f"label_smoothing={self.label_smoothing}: it is a share of a label, at "
-                "least 0 and below 1"
-            )
-        if self.z_loss < 0:
-            raise ValueError(
-                f"z_loss={self.z_loss} is negative: it would reward large logits"
-            )
 
     def values(self, *, logits: jax.Array, labels: jax.Array) -> jax.Array:
         """Nats per label, `[batch, ...]`."""
         # logits: Float[*b classes], labels: Integer[*b], returns: Float[*b]
         logits = logits.astype(jnp.float32)
-        if self.pad_label is not None:
-            # Padding may be no class at all, such as -1.
-            labels = jnp.where(labels == self.pad_label, 0, labels)
-        nats = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
-        if not (self.label_smoothing or self.z_loss):
-            return nats
-        log_z = jax.nn.logsumexp(logits, axis=-1)
-        if self.label_smoothing:
-            share = self.label_smoothing
-            even = log_z - jnp.mean(logits, axis=-1)
-            nats = (1 - share) * nats + share * even
-        if self.z_loss:
-            nats = nats + self.z_loss * jnp.square(log_z)
-        return nats
-
-    def counts(self, *, labels: jax.Array, **read: Any) -> jax.Array | None:
-        """1 for each label that is no padding."""
-        del read
-        if self.pad_label is None:
-            return None
-        return (labels != self.pad_label).astype(jnp.float32)
+        return optax.softmax_cross_entropy_with_integer_labels(logits, labels)
 
 
-# The exponent of the smallest float32 that is not 0, and the bits of an int32: both
-# together make any sum of such numbers a whole number of units of 2**-180.
-_LOWEST = -148
-_BITS = 32
-_UNITS = 1 << (_BITS - _LOWEST)
-
-
-@dataclasses.dataclass(frozen=True)
-class ExactSum:
-    """A sum of numbers, as it is before anything is rounded.
-
-    A set of numbers has one, however the set is cut into parts and in whatever order
-    the parts are added.
-
-    Attributes:
-      units: What is finite of it, in units of 2**-180.
-      beyond: What is not: a sum of NaNs and infinities; 0 if there are none.
-    """
-
-    units: int = 0
-    beyond: float = 0.0
-
-    def __add__(self, other: ExactSum) -> ExactSum:
-        return ExactSum(self.units + other.units, self.beyond + other.beyond)
-
-    def __float__(self) -> float:
-        """The nearest float64."""
-        return self.units / _UNITS + self.beyond
-
-
-def exact_sum(numbers: Any) -> ExactSum:
-    """The sum of all numbers of an array.
-
-    Args:
-      numbers: float32 or int32, of any shape; or a sum, which is returned.
-    """
-    if isinstance(numbers, ExactSum):
+def exact_sum(numbers: Any) -> Any:
+    """The sum of an array's numbers; of such a sum itself. No fraction: not finite."""
+    if isinstance(numbers, fractions.Fraction | float):
         return numbers
     flat = np.asarray(numbers, np.float64).reshape(-1)
-    is_finite = np.isfinite(flat)
-    beyond = sum(flat[~is_finite].tolist())
-    mantissas, exponents = np.frexp(flat[is_finite])
-    wholes = np.ldexp(mantissas, _BITS).astype(np.int64)
-    units = 0
-    for exponent in np.unique(exponents).tolist():
-        part = int(wholes[exponents == exponent].sum())
-        units += part << (exponent - _LOWEST)
-    return ExactSum(units, beyond)
+    if not np.isfinite(flat).all():
+        return float(flat.sum())
+    return sum(map(fractions.Fraction, flat.tolist()), fractions.Fraction())
 
 
 def exact_ratio(numerator: Any, denominator: Any) -> float:
-    """The quotient of two sums, rounded once; 0 where nothing was counted.
-
-    Args:
-      numerator: An array or a sum, see `exact_sum`.
-      denominator: The same.
-    """
+    """The quotient of two sums, rounded once; 0 where nothing was counted."""
     above, below = exact_sum(numerator), exact_sum(denominator)
-    if above.beyond or below.beyond:
-        return math.nan if below.beyond else above.beyond
-    return above.units / below.units if below.units else 0.0
+    return float(above / below) if below else 0.0
 
 
 State = Any
@@ -2176,13 +1552,7 @@ class Metric:
     `state` is traced into the step and is one batch's share; `merge` and `result` run
     on the host, with NumPy, at log points only. Numerators and denominators stay apart
     until `result`, so that ragged batches weigh what they should.
-
-    Attributes:
-      mask: Key path of how much each element counts. None: `batch.mask` where a batch
-        has one, else all count the same.
     """
-
-    mask: Key | None = None
 
     def state(self, *args: Any, **read: Any) -> State:
         """One batch's share, a tree of arrays, float32 or int32.
@@ -2219,7 +1589,7 @@ class Metric:
 
     def __call__(self, context: Context, *, where: str = "metrics") -> State:
         """The state of a step's context; `where` is the config path, for messages."""
-        return observed(self.state, where, self.read(context, where=where))
+        return observed(self.state, self.read(context, where=where))
 
 
 def _widened(leaf: Any) -> Any:
@@ -2231,9 +1601,9 @@ def _widened(leaf: Any) -> Any:
 class Ratio(Metric):
     """A quotient of two sums over all elements that count.
 
-    A subclass says `state`, most simply by `share`. A batch's state has a number a row
-    and the host adds these up without rounding: any cut of the rows into batches, over
-    any number of devices and processes, gives the same digits.
+    A batch's state has a number a row and the host adds these up without rounding: any
+    cut of the rows into batches, over any number of devices and processes, gives the
+    same digits.
     """
 
     def merge(self, a: State, b: State) -> State:
@@ -2302,7 +1672,7 @@ class BitsPerByte(Ratio):
       loss: Key path of their cross-entropy in nats.
     """
 
-    tokenizer: Tokenizer
+    tokenizer: ByteTokenizer
     labels: Key = "batch.labels"
     loss: Key = "losses.loss"
 
@@ -2481,30 +1851,6 @@ def plain_numbers(values: Mapping[str, Any]) -> dict[str, Any]:
 
 Inputs = Mapping[str, Any]
 Variables = Mapping[str, Any]
-# Below `interms` in a step's context: `("encoder", "__call__", 0)`.
-Place = tuple[str | int, ...]
-
-
-@runtime_checkable
-class Model(Protocol):
-    """A model as two pure functions over variables.
-
-    `variables` is a mapping of collections, with the trained ones under `params`
-    and anything else that the model carries from step to step (running means)
-    under names of its own.
-    """
-
-    def init(self, rng: jax.Array, inputs: Inputs) -> Variables:
-        """Variables at step 0, boxed with logical axis names where they have any."""
-
-    def apply(
-        self, variables: Variables, inputs: Inputs, rngs: Mapping[str, jax.Array]
-    ) -> tuple[Any, Variables]:
-        """Predictions, and the collections other than `params` as they are now.
-
-        A step in training gives `rngs["dropout"]`; evaluation gives no rngs, and
-        then the model is deterministic.
-        """
 
 
 @dataclasses.dataclass(frozen=True)
@@ -2525,50 +1871,6 @@ class LinenModel:
         """Runs the module; collections other than `params` may change in training."""
         mutable = [name for name in variables if name != "params"] if rngs else []
         return self.module.apply(variables, rngs=dict(rngs), mutable=mutable, **inputs)
-
-    def apply_capturing(
-        self,
-        variables: Variables,
-        inputs: Inputs,
-        rngs: Mapping[str, jax.Array],
-        wanted: Sequence[Place],
-    ) -> tuple[Any, Variables, Mapping[str, Any]]:
-        """Runs the module as `apply` does, and keeps what modules in it return.
-
-        Args:
-          variables: As for `apply`.
-          inputs: As for `apply`.
-          rngs: As for `apply`.
-          wanted: The places to be kept, `("encoder", "__call__", 0)`; `()`: all but
-            what methods with a leading underscore return, which a place must name.
-
-        Returns:
-          What `apply` does, and the intermediates: nested by the modules' names, a
-          tuple for each method with an item a call. Those of a `Repeat`'s layers are
-          stacked, `[layers, ...]`. What a module sows there is among them.
-        """
-
-        def keeps(module: nn.Module, method: str) -> bool:
-            if module.scope is None:  # it asks itself something while it is made
-                return False
-            at = (*module.path, method)
-            # A helper may give what is no array, which no stack of layers can stack.
-            is_helper = method.startswith("_") and method != "__call__"
-            return any(
-                place[: len(at)] == at or (at[: len(place)] == place and not is_helper)
-                for place in wanted
-            )
-
-        carried = [name for name in variables if name != "params"] if rngs else []
-        preds, changed = self.module.apply(
-            variables,
-            rngs=dict(rngs),
-            mutable=[*carried, "intermediates"],
-            capture_intermediates=keeps,
-            **inputs,
-        )
-        model_state = dict(changed)
-        return preds, model_state, model_state.pop("intermediates", {})
 
 
 def named_losses(loss: Loss | Mapping[str, Loss]) -> Mapping[str, Loss]:
@@ -2594,35 +1896,8 @@ def model_inputs(inputs: Mapping[str, str], context: Context) -> dict[str, Any]:
     }
 
 
-def wanted_interms(*parts: Any, keys: Sequence[str] = ()) -> tuple[Place, ...]:
-    """The places below `interms` that are read, each once.
-
-    Args:
-      *parts: Losses, metrics, and mappings of them.
-      keys: Other key paths.
-    """
-    texts = (*keys_of(parts, "").values(), *keys)
-    # One that is no key path is refused where it is looked up.
-    read = [
-        parse_key(key)
-        for key in texts
-        if str(key).startswith("interms") and is_key(key)
-    ]
-    return tuple(dict.fromkeys(key[1:] for key in read if key[0] == "interms"))
-
-
-def wanted_parts(*parts: Any, keys: Sequence[str] = ()) -> tuple[str, ...]:
-    """Which of what a model gives is read: `preds`, `interms`, both or none."""
-    texts = [str(key) for key in (*keys_of(parts, "").values(), *keys)]
-    return tuple(
-        name
-        for name in ("preds", "interms")
-        if any(re.match(rf"{name}\b", text) for text in texts)
-    )
-
-
 def forward(
-    model: Model,
+    model: LinenModel,
     losses: Mapping[str, Loss],
     inputs: Mapping[str, str],
     *,
@@ -2630,7 +1905,6 @@ def forward(
     batch: Mapping[str, Any],
     step: jax.Array,
     rngs: Mapping[str, jax.Array],
-    capture: Sequence[Place] = (),
 ) -> tuple[dict[str, Any], Mapping[str, Any]]:
     """The context of a step after the model and the losses ran.
 
@@ -2642,8 +1916,6 @@ def forward(
       batch: The batch.
       step: How many updates were made, [] int32.
       rngs: For the model: a step in training gives `dropout`, evaluation nothing.
-      capture: The intermediates that a key asks for; without any, the model is applied
-        as ever and there is no `interms`.
 
     Returns:
       The context, and the model's other variable collections as they are now.
@@ -2651,34 +1923,12 @@ def forward(
     context: dict[str, Any] = {"batch": batch, "step": step}
     given = model_inputs(inputs, context)
     context["params"] = variables.get("params", {})
-    if capture:
-        context["preds"], model_state, context["interms"] = capturing(model)(
-            variables, given, rngs, capture
-        )
-    else:
-        context["preds"], model_state = model.apply(variables, given, rngs)
+    context["preds"], model_state = model.apply(variables, given, rngs)
     found = {
         name: loss(context, where=loss_path(losses, name))
         for name, loss in losses.items()
     }
     return context | {"losses": found}, model_state
-
-
-def capturing(model: Model) -> Any:
-    """How a model is applied so that intermediates are kept.
-
-    Raises:
-      UserError: It is of a kind that has none.
-    """
-    apply = getattr(model, "apply_capturing", None)
-    if apply is None:
-        raise UserError(
-            f"a key path begins with interms, and {type(model).__name__} keeps no "
-            "intermediates",
-            "a Flax Linen module does, without being changed",
-            "let the model return what is wanted, and read it from preds",
-        )
-    return apply
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -2717,9 +1967,44 @@ def _written(value: float) -> str:
     return f"{int(value):,}" if whole else f"{value:.4g}"
 
 
-# Half of the bits of an int32. A float32 holds such a half exactly; the bits of a small
-# int, taken for a float32, are a number that some devices round to zero.
-_HALF = 16
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Packed:
+    """All arrays of a tree in one: it goes to the host in a fraction of the time.
+
+    Attributes:
+      values: `[n]` float32: the leaves one after another.
+      structure: The tree's.
+      shapes: The shape of each leaf.
+    """
+
+    values: Any
+    structure: Any = dataclasses.field(metadata={"static": True})
+    shapes: tuple[tuple[int, ...], ...] = dataclasses.field(metadata={"static": True})
+
+    def unpack(self) -> Any:
+        """The tree, of NumPy arrays; waits for the devices."""
+        ends = np.cumsum([np.prod(shape, dtype=int) for shape in self.shapes])
+        parts = np.split(np.asarray(self.values), ends[:-1])
+        leaves = [a.reshape(shape) for a, shape in zip(parts, self.shapes, strict=True)]
+        return jax.tree.unflatten(self.structure, leaves)
+
+
+def pack_states(tree: Any) -> Packed:
+    """A tree of float32 arrays as one array."""
+    leaves, structure = jax.tree.flatten(tree)
+    return Packed(
+        values=jnp.concatenate([leaf.reshape(-1) for leaf in leaves]),
+        structure=structure,
+        shapes=tuple(leaf.shape for leaf in leaves),
+    )
+
+
+def results(
+    metrics: Mapping[str, Metric], states: Mapping[str, State]
+) -> dict[str, Any]:
+    """What each state comes to, by name."""
+    return {name: metric.result(states[name]) for name, metric in metrics.items()}
 
 
 def compute_states(
@@ -2742,70 +2027,6 @@ def compute_states(
     return states
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
-class Packed:
-    """All arrays of a tree in one: it goes to the host in a fraction of the time.
-
-    Attributes:
-      values: `[n]` float32: the leaves one after another. Integers of 32 bits are two
-        floats each, so they stay exact.
-      structure: The tree's.
-      leaves: The shape and type of each leaf, and whether it has two floats for each
-        of its integers.
-    """
-
-    values: Any
-    structure: Any = dataclasses.field(metadata={"static": True})
-    leaves: tuple[tuple[tuple[int, ...], str, bool], ...] = dataclasses.field(
-        metadata={"static": True}
-    )
-
-    def unpack(self) -> Any:
-        """The tree, of NumPy arrays; waits for the devices."""
-        flat = np.asarray(self.values)
-        found, begin = [], 0
-        for shape, dtype, is_wide in self.leaves:
-            end = begin + math.prod(shape) * (2 if is_wide else 1)
-            leaf = flat[begin:end]
-            if is_wide:
-                high, low = leaf.astype(np.int64).reshape(2, -1)
-                leaf = ((high << _HALF) + low).astype(dtype)
-            elif dtype != "float32":
-                leaf = leaf.astype(jnp.dtype(dtype))
-            found.append(leaf.reshape(shape))
-            begin = end
-        return jax.tree.unflatten(self.structure, found)
-
-
-def pack_states(tree: Any) -> Packed:
-    """A tree of arrays, bool, float16, bfloat16, float32 or of integers to 32 bits."""
-    leaves, structure = jax.tree.flatten(tree)
-    arrays = [jnp.asarray(leaf) for leaf in leaves]
-    parts = [_as_floats(array) for array in arrays]
-    return Packed(
-        values=jnp.concatenate(parts) if parts else jnp.zeros(0, jnp.float32),
-        structure=structure,
-        leaves=tuple((a.shape, a.dtype.name, _is_wide(a.dtype)) for a in arrays),
-    )
-
-
-def pack_states_if(wanted: jax.Array, compute: Callable[[], Any]) -> Packed:
-    """What `compute` gives, packed, where it is wanted; zeros, for nothing, elsewhere.
-
-    Args:
-      wanted: [] bool, known on the devices alone.
-      compute: Makes a tree of arrays; traced twice, and run where it is wanted.
-    """
-    like = jax.eval_shape(lambda: pack_states(compute()))
-    values = jax.lax.cond(
-        wanted,
-        lambda: pack_states(compute()).values,
-        lambda: jnp.zeros(like.values.shape, jnp.float32),
-    )
-    return dataclasses.replace(like, values=values)
-
-
 def merge_states(
     metrics: Mapping[str, Metric],
     states: Mapping[str, State] | None,
@@ -2819,74 +2040,18 @@ def merge_states(
     }
 
 
-def results(
-    metrics: Mapping[str, Metric], states: Mapping[str, State]
-) -> dict[str, Any]:
-    """What each state comes to; a metric of several numbers gives `NAME/part`."""
-    found: dict[str, Any] = {}
-    for name, metric in metrics.items():
-        result = metric.result(states[name])
-        if isinstance(result, Mapping):
-            found |= {f"{name}/{part}": _plain(one) for part, one in result.items()}
-        else:
-            found[name] = _plain(result)
-    return found
-
-
-def _plain(result: Any) -> Any:
-    """A number as Python's own; a histogram (`Bars`), for writers to draw, as it is."""
-    return result if dataclasses.is_dataclass(result) else float(result)
-
-
-def _is_wide(dtype: np.dtype) -> bool:
-    return dtype.kind in "iu" and dtype.itemsize > 2
-
-
-def _as_floats(array: jax.Array) -> jax.Array:
-    flat = array.reshape(-1)
-    if not _is_wide(flat.dtype):
-        return flat.astype(jnp.float32)
-    high, low = flat >> _HALF, flat & ((1 << _HALF) - 1)
-    return jnp.concatenate([high.astype(jnp.float32), low.astype(jnp.float32)])
-
-
 def batch_gradient(
     objective: Callable[..., Any],
     params: Any,
     model_state: Any,
     batch: Any,
     rng: jax.Array,
-    **how: Any,
 ) -> tuple[jax.Array, Any, dict[str, Any], Any]:
     """What is minimized, its gradient, the context, and the model's other variables."""
-    del how  # at once, in one part
     (value, (context, model_state)), grads = jax.value_and_grad(
         objective, has_aux=True
     )(params, model_state, batch, rng, None)
     return value, grads, context, model_state
-
-
-def held(params: Any, opt_state: Any) -> Any:
-    """The parameters."""
-    del opt_state
-    return params
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class UpdateRules:
-    """How an update is made, beside the optimizer; the fields are `Trainer`'s.
-
-    Attributes:
-      microbatches: In how many parts a batch is differentiated.
-      ema: An `Ema`, or None.
-      loss_scale: A `LossScale` or a `DynamicLossScale`, or None.
-      skip_nonfinite: A `SkipNonfinite`, or None.
-    """
-
-    microbatches: int = 1
-    ema: Any = None
-    loss_scale: Any = None
-    skip_nonfinite: Any = None
 
 
 class Updated(NamedTuple):
@@ -2917,48 +2082,15 @@ class Updated(NamedTuple):
         return number
 
 
-def begin_updates(rules: UpdateRules, params: Any) -> dict[str, Any]:
-    """Nothing more is kept."""
-    del rules, params
-    return {}
-
-
-def lay_out_updates(state: TrainState, params: Any) -> dict[str, Any]:
-    """Nothing more is laid out."""
-    del state, params
-    return {}
-
-
-def loss_factor(rules: UpdateRules, state: TrainState) -> jax.Array | None:
-    """The loss is differentiated as it is."""
-    del rules, state
-    return None
-
-
-def update_reports(rules: UpdateRules) -> tuple[str, ...]:
-    """Nothing more is reported."""
-    del rules
-    return ()
-
-
-def remarks(state: TrainState) -> list[str]:
-    """Nothing is to be said at the end."""
-    del state
-    return []
-
-
 def make_update(
     optimizer: optax.GradientTransformation,
-    rules: UpdateRules,
     state: TrainState,
     *,
     loss: jax.Array,
     grads: Any,
     model_state: Any,
-    new_window: jax.Array,
 ) -> Updated:
     """One update of the state, of the gradient of the loss."""
-    del rules, new_window
     updates, opt_state = optimizer.update(grads, state.opt_state, state.params)
     params = optax.apply_updates(state.params, updates)
     grad_norm = optax.tree.norm(grads)
@@ -2974,9 +2106,6 @@ def make_update(
 
 Batch = Mapping[str, Any]
 Schedule = Callable[[jax.Array], jax.Array]
-# What a step gives beside its report, from its whole context and whether it is a log
-# point, [] bool.
-Measure = Callable[[Context, jax.Array], Any]
 
 # What `TrainState.window` sums up in every run. A vector: one more scalar in a step's
 # arguments costs more than all of this arithmetic.
@@ -3005,30 +2134,10 @@ def logged(losses: Collection[str], schedules: Collection[str]) -> tuple[str, ..
     return ("loss", *several, "grad_norm", *schedules, "param_norm")
 
 
-def make_init(
-    model: Model,
-    optimizer: optax.GradientTransformation,
-    seed: int,
-    losses: Collection[str],
-    rules: UpdateRules,
-) -> Callable[[Any], TrainState]:
-    """The function from the model's inputs to the state before step 1.
-
-    Its arrays are bare: the logical axis names are read from `model.init` itself.
-    """
-
-    def init(inputs: Any) -> TrainState:
-        variables = model.init(jax.random.key(seed), inputs)
-        return initial_state(variables, optimizer, losses, rules)
-
-    return init
-
-
 def initial_state(
     variables: Mapping[str, Any],
     optimizer: optax.GradientTransformation,
     losses: Collection[str],
-    rules: UpdateRules,
 ) -> TrainState:
     """The state before step 1, from what a model's `init` makes.
 
@@ -3036,7 +2145,6 @@ def initial_state(
       variables: Boxed or bare.
       optimizer: Makes its own state.
       losses: The names of the losses.
-      rules: How updates are made, beside the optimizer.
     """
     bare = dict(nn.meta.unbox(variables))
     params = bare.pop("params", {})
@@ -3046,12 +2154,11 @@ def initial_state(
         model_state=bare,
         opt_state=optimizer.init(params),
         window=jnp.zeros(len(window_names(losses)), jnp.float32),
-        **begin_updates(rules, params),
     )
 
 
 def make_train_step(
-    model: Model,
+    model: LinenModel,
     losses: Mapping[str, Loss],
     optimizer: optax.GradientTransformation,
     *,
@@ -3060,10 +2167,6 @@ def make_train_step(
     log_every: int,
     num_train_steps: int,
     seed: int,
-    rules: UpdateRules,
-    capture: Sequence[Place] = (),
-    measure: Measure | None = None,
-    measured_parts: Collection[str] = (),
 ) -> Callable[..., tuple[TrainState, jax.Array, Any]]:
     """The function `(state, batch, votes=None) -> (state, report, measured)`.
 
@@ -3084,17 +2187,12 @@ def make_train_step(
       log_every: Steps between log points.
       num_train_steps: The last step, which is a log point too.
       seed: Of dropout.
-      rules: How an update is made, beside the optimizer.
-      capture: The intermediates that a loss or `measure` reads.
-      measure: Makes `measured` of the whole context; None: that is None.
-      measured_parts: What it reads of what the model gives: `preds`, `interms`.
     """
 
     def train_step(
         state: TrainState, batch: Batch, votes: jax.Array | None = None
     ) -> tuple[TrainState, jax.Array, Any]:
         rng = jax.random.fold_in(jax.random.key(seed), state.step)
-        factor = loss_factor(rules, state)
 
         def objective(
             params: Any, model_state: Any, rows: Batch, key: jax.Array, counts: Any
@@ -3103,36 +2201,20 @@ def make_train_step(
                 model,
                 losses,
                 inputs,
-                variables={"params": held(params, state.opt_state), **model_state},
+                variables={"params": params, **model_state},
                 batch=rows,
                 step=state.step,
                 rngs={"dropout": key},
-                capture=capture,
             )
             loss = total_loss(context["losses"], counts)
-            scaled = loss if factor is None else loss * factor
-            return scaled, (context, model_state)
+            return loss, (context, model_state)
 
         loss, grads, context, model_state = batch_gradient(
-            objective,
-            state.params,
-            state.model_state,
-            batch,
-            rng,
-            microbatches=rules.microbatches,
-            losses=losses,
-            keep=measured_parts,
+            objective, state.params, state.model_state, batch, rng
         )
-        loss = loss if factor is None else loss / factor
         new_window = state.step % log_every == 0
         done = make_update(
-            optimizer,
-            rules,
-            state,
-            loss=loss,
-            grads=grads,
-            model_state=model_state,
-            new_window=new_window,
+            optimizer, state, loss=loss, grads=grads, model_state=model_state
         )
         params = done.kept["params"]
         step = state.step + 1
@@ -3179,13 +2261,8 @@ def make_train_step(
                 ),
             ]
         )
-        measured = None
-        if measure is not None:
-            context |= {"params": state.params, "step": state.step}
-            context |= {"grads": done.grads, "updates": done.updates}
-            measured = measure(context, at_log_point)
         state = TrainState(step=step, window=window, **done.kept)
-        return state, report, measured
+        return state, report, None
 
     return train_step
 
@@ -3195,34 +2272,12 @@ def _value(rate: Schedule | float, step: jax.Array) -> jax.Array:
     return jnp.asarray(rate(step) if callable(rate) else rate, jnp.float32)
 
 
-def at_log_points(metrics: Mapping[str, Metric]) -> Measure | None:
-    """Metrics of a log point's own batch; between two of them they cost nothing.
-
-    Args:
-      metrics: By name; without any there is nothing to measure.
-
-    Returns:
-      What gives the metrics' states, packed; all zeros between log points.
-    """
-    if not metrics:
-        return None
-
-    def measure(context: Context, at_log_point: jax.Array) -> Packed:
-        return pack_states_if(
-            at_log_point,
-            lambda: compute_states(metrics, context, where="train_metrics"),
-        )
-
-    return measure
-
-
 def make_eval_step(
-    model: Model,
+    model: LinenModel,
     losses: Mapping[str, Loss],
     *,
     inputs: Mapping[str, str],
     metrics: Mapping[str, Metric],
-    capture: Sequence[Place] = (),
     where: str = "metrics",
 ) -> Callable[..., Packed]:
     """The function `(params, model_state, batch, step) -> Packed`.
@@ -3243,7 +2298,6 @@ def make_eval_step(
             batch=batch,
             step=step,
             rngs={},
-            capture=capture,
         )
         return pack_states(compute_states(metrics, context, where=where))
 
@@ -3294,9 +2348,14 @@ class Setup:
         self._rules = tuple(trainer.rules)
         self._trainer = trainer
         losses = trainer.losses
-        self._init = make_init(
-            model, trainer.optimizer, trainer.seed, tuple(losses), trainer.update_rules
-        )
+
+        def variables_of(inputs: Any) -> Any:
+            return model.init(jax.random.key(trainer.seed), inputs)
+
+        def init(inputs: Any) -> TrainState:
+            return initial_state(variables_of(inputs), trainer.optimizer, tuple(losses))
+
+        self._init = init
         self._train_step = make_train_step(
             model,
             losses,
@@ -3306,24 +2365,15 @@ class Setup:
             log_every=trainer.log_every,
             num_train_steps=trainer.num_train_steps,
             seed=trainer.seed,
-            rules=trainer.update_rules,
-            capture=wanted_interms(losses, trainer.train_metrics),
-            measure=at_log_points(trainer.train_metrics),
-            measured_parts=wanted_parts(trainer.train_metrics),
         )
         self._eval_step = make_eval_step(
-            model,
-            losses,
-            inputs=trainer.inputs,
-            metrics=trainer.metrics,
-            capture=wanted_interms(losses, trainer.metrics),
+            model, losses, inputs=trainer.inputs, metrics=trainer.metrics
         )
         self._batch = abstract_batch(trainer.train_data)
         context = {"batch": self._batch, "step": step_spec()}
         self._inputs = model_inputs(trainer.inputs, context)
         with self._around():
-            rng = jax.random.key(trainer.seed)
-            boxed = dict(jax.eval_shape(model.init, rng, self._inputs))
+            boxed = dict(jax.eval_shape(variables_of, self._inputs))
             self.state = jax.eval_shape(self._init, self._inputs)
         specs = spec_tree(boxed, self._rules)
         params = specs.pop("params", {})
@@ -3333,7 +2383,6 @@ class Setup:
             model_state=specs,
             opt_state=like_parameters(self.state.opt_state, self.state.params, params),
             window=PartitionSpec(),
-            **lay_out_updates(self.state, params),
         )
         self.shardings = named(layout, self._mesh)
         batch_spec = mesh_spec(("batch",), self._rules)
@@ -3412,13 +2461,7 @@ class Trainer:
       inputs: The model's arguments by name, and where in the batch they are.
       eval_data: Held-out batches; None: no evaluation.
       metrics: What an evaluation reports, by name.
-      train_metrics: What a log point reports of its own batch, by name.
       learning_rate: What the optimizer was given as its own, to be logged.
-      schedules: Other values that follow the step, to be logged.
-      microbatches: In how many parts a step computes its gradient.
-      ema: An average of the parameters, to be evaluated.
-      loss_scale: What the loss is multiplied by while it is differentiated.
-      skip_nonfinite: What is done about steps that are not finite.
       mesh: The device mesh.
       rules: What mesh axes a logical axis is cut over.
       log_every: Steps between log points; what is logged is a mean over them.
@@ -3435,13 +2478,7 @@ class Trainer:
     inputs: Mapping[str, str] = dataclasses.field(default_factory=token_inputs)
     eval_data: Pipeline | None = None
     metrics: Mapping[str, Metric] = dataclasses.field(default_factory=mean_loss)
-    train_metrics: Mapping[str, Metric] = dataclasses.field(default_factory=dict)
     learning_rate: Schedule | float | None = None
-    schedules: Mapping[str, Schedule | float] = dataclasses.field(default_factory=dict)
-    microbatches: int = 1
-    ema: Any = None
-    loss_scale: Any = None
-    skip_nonfinite: Any = None
     mesh: Mesh = Mesh()
     rules: AxisRules = DEFAULT_RULES
     log_every: int = 100
@@ -3458,18 +2495,7 @@ class Trainer:
     def all_schedules(self) -> dict[str, Schedule | float]:
         """What follows the step and is logged, by the name under which it is."""
         rate = self.learning_rate
-        own = {} if rate is None else {"learning_rate": rate}
-        return own | {f"schedules/{name}": s for name, s in self.schedules.items()}
-
-    @property
-    def update_rules(self) -> UpdateRules:
-        """How an update is made, beside the optimizer."""
-        return UpdateRules(
-            microbatches=self.microbatches,
-            ema=self.ema,
-            loss_scale=self.loss_scale,
-            skip_nonfinite=self.skip_nonfinite,
-        )
+        return {} if rate is None else {"learning_rate": rate}
 
     @functools.cached_property
     def setup(self) -> Setup:
@@ -3516,7 +2542,8 @@ class Trainer:
                     raise RunFailedError(f"the training data ends after {step} batches")
                 batch = jax.device_put(rows, setup.batch_sharding)
                 jax.block_until_ready(report)
-                state, report, measured = train_step(state, batch, None)
+                made = train_step(state, batch, None)
+                state, report = made[:2]
                 step += 1
                 if step % self.log_every == 0 or step == self.num_train_steps:
                     values = self._checked(step, report)
@@ -3524,11 +2551,7 @@ class Trainer:
                     rate = (step - timed) / (now - began)
                     elements = rate * values["elements"] / values["steps"]
                     names = logged(self.losses, self.all_schedules)
-                    names += update_reports(self.update_rules)
                     told = {name: values[name] for name in names}
-                    if measured is not None:
-                        numbers = results(self.train_metrics, measured.unpack())
-                        told |= {f"train/{name}": x for name, x in numbers.items()}
                     tell(told | {"steps_per_sec": rate, f"{unit}_per_sec": elements})
                     began, timed = now, step
                 if self._evaluates_at(step):
@@ -3542,14 +2565,11 @@ class Trainer:
                     self._checked(step, report)
                 checkpoints.save(state, batches.get_state(), step=step)
             metrics.close()
-            for remark in remarks(state):
-                progress.say(remark)
         return Result(step=step, finished=step >= self.num_train_steps)
 
     def _checked(self, step: int, report: jax.Array) -> dict[str, float]:
         """A step's report by name; refuses numbers that are not finite."""
         names = report_names(self.losses, self.all_schedules)
-        names += update_reports(self.update_rules)
         values = dict(zip(names, np.asarray(report).tolist(), strict=True))
         if values["first_nonfinite"]:
             bad = step - int(values["steps"]) + int(values["first_nonfinite"])
