@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from pathlib import Path
 
-from fdlkit.codegen.carry import folding, pruning, sole, splice
+from fdlkit.codegen.carry import folding, pruning, sole, splice, unread
 from fdlkit.codegen.carry.carrier import Carried
 from fdlkit.codegen.carry.edits import Edit
 from fdlkit.codegen.carry.homes import HOUSE, is_of
@@ -30,33 +30,19 @@ def without_options(
     texts = [section.text for section in carried.sections]
     is_open = [is_of(section.module, house) for section in carried.sections]
     rest = list(shown)
-    roots: frozenset[pruning.Place] | None = None
-    used_before: set[str] | None = None
-    while True:
-        program, starts = _program(texts, is_open, rest)
-        if roots is None:
-            at_first = pruning.Reached(program)
-            roots = frozenset(place for place, *_ in at_first.missed())
-            used_before = _names(program.module)
-        found = (
-            pruning.edits(program, roots)
-            or list(pruning.unread(program))
-            or folding.edits(program)
-            or list(pruning.joined_returns(program.module, program))
-            or list(sole.edits(program))
-        )
-        if not found:
-            break
-        before, texts = (
-            texts,
-            [
-                _edited(text, start, found)
-                for text, start in zip(texts, starts, strict=True)
-            ],
-        )
+    program, starts = _program(texts, is_open, rest)
+    names_before = _names(program.module)
+    # What is there for a reason that is not seen here stays.
+    roots = frozenset(place for place, *_ in pruning.Reached(program).missed())
+    while found := _edits(program, roots):
+        before = texts
+        texts = [
+            _edited(text, start, found)
+            for text, start in zip(texts, starts, strict=True)
+        ]
         assert texts != before, found
-    names = _names(program.module)
-    gone = (used_before or set()) - names
+        program, starts = _program(texts, is_open, rest)
+    gone = names_before - _names(program.module)
     sections = [
         dataclasses.replace(section, text=text, num_lines=_num_lines(text))
         for section, text in zip(carried.sections, texts, strict=True)
@@ -64,6 +50,17 @@ def without_options(
     ]
     imports = tuple(one for one in carried.imports if one[1] not in gone)
     return dataclasses.replace(carried, sections=tuple(sections), imports=imports)
+
+
+def _edits(program: Program, roots: Set[pruning.Place]) -> list[Edit]:
+    """The next changes, of one kind: what one removes lets others remove more."""
+    return (
+        pruning.edits(program, roots)
+        or list(unread.edits(program))
+        or folding.edits(program)
+        or list(pruning.joined_returns(program.module, program))
+        or list(sole.edits(program))
+    )
 
 
 def _program(
