@@ -58,6 +58,7 @@ _NEEDS = (
     (_STATES, _STATES),
     (_SUMS | {"ExactSum"}, _SUMS),
     (frozenset({"Mesh"}), frozenset({"Mesh"})),
+    (frozenset({"Pipelining"}), frozenset({"Pipelining"})),
     (_UPDATES, _UPDATES),
 )
 

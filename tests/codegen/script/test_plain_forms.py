@@ -34,6 +34,7 @@ from fdlkit.eject.train.metrics_file import MetricsFile
 from fdlkit.errors import UserError
 from fdlkit.graph.build import build
 from fdlkit.graph.snapshot import take
+from fdlkit.nn.pipelining import Pipelining
 from fdlkit.sharding.mesh import Mesh, MeshAxes
 from fdlkit.targets.loading import load
 from fdlkit.train import states
@@ -339,6 +340,13 @@ def test_a_plain_form_stands_in_only_where_it_takes_all_that_is_set():
 
     def untransformed(cfg):
         cfg.train_data.transforms = ()
+
+    def in_stages(cfg):
+        stages = fdl.Config(Pipelining, num_stages=2, num_microbatches=2)
+        cfg.model.layers.pipeline = stages
+
+    assert "Pipelining" in chosen_for(untransformed)
+    assert "Pipelining" not in chosen_for(in_stages)
 
     def across_slices(cfg):
         cfg.mesh.dcn.data = -1
