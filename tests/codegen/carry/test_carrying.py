@@ -9,7 +9,7 @@ import textwrap
 import pytest
 
 from fdlkit.codegen.carry.carrier import carry
-from fdlkit.codegen.carry.homes import Definition, Homes
+from fdlkit.codegen.carry.homes import Definition, Homes, OwnModule
 from fdlkit.codegen.script import head
 from fdlkit.errors import UserError
 
@@ -503,3 +503,14 @@ def test_what_has_no_source_is_refused(carried, tmp_path):
                 "helpers": "A = 1\n",
             }
         )
+
+
+def test_a_module_may_come_from_a_folder_that_is_no_package(tmp_path, monkeypatch):
+    folder = tmp_path / "plain_folder"
+    folder.mkdir()
+    (folder / "one.py").write_text("from plain_folder import two\n")
+    (folder / "two.py").write_text("X = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("plain_folder.one")
+    found = Homes().find("plain_folder.one", "two")
+    assert found == OwnModule("plain_folder.two")
