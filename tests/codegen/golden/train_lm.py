@@ -483,7 +483,6 @@ class Einsum(nn.Module):
     @nn.compact
     def __call__(self, x: jax.Array) -> jax.Array:
         """Returns the product, in `dtype`."""
-        check_sizes(self.equation, x.shape, self.shape)
         stddev = math.sqrt(self.init_scale / fan_in(self.equation, self.shape))
         kernel = self.param(
             "kernel",
@@ -544,26 +543,6 @@ def fan_in(equation: str, shape: tuple[int, ...]) -> int:
         for letter, size in zip(letters, shape, strict=True)
         if letter not in output
     )
-
-
-def check_sizes(
-    equation: str, input_shape: tuple[int, ...], kernel_shape: tuple[int, ...]
-) -> None:
-    """Refuses an input that does not fit the kernel.
-
-    Raises:
-      ValueError: Which dimension differs.
-    """
-    letters = equation.partition(",")[0]
-    if len(letters) != len(input_shape):
-        raise ValueError(f"{equation!r} takes {letters}, not a shape {input_shape}")
-    sizes = dict(zip(letters, input_shape, strict=True))
-    for letter, size in zip(kernel_letters(equation), kernel_shape, strict=True):
-        if sizes.get(letter, size) != size:
-            raise ValueError(
-                f"{equation!r}: the input has {letter}={sizes[letter]}, "
-                f"the kernel {letter}={size}"
-            )
 
 
 class Embed(nn.Module):
