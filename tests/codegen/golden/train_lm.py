@@ -949,6 +949,11 @@ class Repeat(nn.Module):
             split_rngs={"params": True, "dropout": True},
             in_axes=nn.broadcast,
             length=self.n,
+            # Else the layer is traced twice, to see that variables which all layers
+            # share do not change; here there are none, `shared` does without. While
+            # it is initialised that stays: the keys drawn depend on it, and with them
+            # what a seed gives.
+            check_constancy_invariants=self.is_initializing(),
             unroll=1 if self.scan else self.n,
             metadata_params={nn.PARTITION_NAME: self.axis_name},
         )
@@ -3005,25 +3010,6 @@ def logged(losses: Collection[str], schedules: Collection[str]) -> tuple[str, ..
     return ("loss", *several, "grad_norm", *schedules, "param_norm")
 
 
-def make_init(
-    model: Model,
-    optimizer: optax.GradientTransformation,
-    seed: int,
-    losses: Collection[str],
-    rules: UpdateRules,
-) -> Callable[[Any], TrainState]:
-    """The function from the model's inputs to the state before step 1.
-
-    Its arrays are bare: the logical axis names are read from `model.init` itself.
-    """
-
-    def init(inputs: Any) -> TrainState:
-        variables = model.init(jax.random.key(seed), inputs)
-        return initial_state(variables, optimizer, losses, rules)
-
-    return init
-
-
 def initial_state(
     variables: Mapping[str, Any],
     optimizer: optax.GradientTransformation,
@@ -3294,9 +3280,19 @@ class Setup:
         self._rules = tuple(trainer.rules)
         self._trainer = trainer
         losses = trainer.losses
-        self._init = make_init(
-            model, trainer.optimizer, trainer.seed, tuple(losses), trainer.update_rules
-        )
+
+        def variables_of(inputs: Any) -> Any:
+            return model.init(jax.random.key(trainer.seed), inputs)
+
+        def init(inputs: Any) -> TrainState:
+            return initial_state(
+                variables_of(inputs),
+                trainer.optimizer,
+                tuple(losses),
+                trainer.update_rules,
+            )
+
+        self._init = init
         self._train_step = make_train_step(
             model,
             losses,
@@ -3322,8 +3318,7 @@ class Setup:
         context = {"batch": self._batch, "step": step_spec()}
         self._inputs = model_inputs(trainer.inputs, context)
         with self._around():
-            rng = jax.random.key(trainer.seed)
-            boxed = dict(jax.eval_shape(model.init, rng, self._inputs))
+            boxed = dict(jax.eval_shape(variables_of, self._inputs))
             self.state = jax.eval_shape(self._init, self._inputs)
         specs = spec_tree(boxed, self._rules)
         params = specs.pop("params", {})
