@@ -40,6 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("COLUMNS", None)
     if "not slow" in config.option.markexpr:
         xla.hurry()
+        config.add_cleanup(xla.keep_programs())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

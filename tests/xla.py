@@ -8,6 +8,9 @@ compiler as it is; so has who sets `XLA_FLAGS`.
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+from collections.abc import Callable
 
 FAST_COMPILE = (
     "--xla_backend_optimization_level=0",
@@ -20,6 +23,21 @@ FAST_COMPILE = (
 def hurry() -> None:
     """Has this process, and all that it starts, compile fast."""
     os.environ.setdefault("XLA_FLAGS", " ".join(FAST_COMPILE))
+
+
+def keep_programs() -> Callable[[], None]:
+    """Has this process, and all that it starts, compile each program once.
+
+    Each process that shares the tests has a folder of its own: JAX writes into one
+    without a lock, and what is read half warns.
+
+    Returns:
+      What takes the programs away again.
+    """
+    folder = tempfile.mkdtemp(prefix="programs-of-tests-")
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = folder
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+    return lambda: shutil.rmtree(folder, ignore_errors=True)
 
 
 def devices(count: int) -> dict[str, str]:
