@@ -1,6 +1,6 @@
 """One abstract trace of a run, for every level to read.
 
-The functions are those that the trainer compiles (`make_init`, `make_train_step`,
+The functions are those that the trainer compiles (`initial_state`, `make_train_step`,
 `make_eval_step`); they are traced under the abstract mesh and the rules, part by part,
 so that one fault does not hide those of the others.
 """

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jax.extend.core import jaxpr_as_fun
 from jax.sharding import NamedSharding, PartitionSpec
 
 from fdlkit.data.describe import check_same_tokenizer
@@ -56,7 +57,6 @@ from fdlkit.train.step import (
     at_log_points,
     initial_state,
     make_eval_step,
-    make_init,
     make_train_step,
 )
 from fdlkit.train.throughput import count_flops
@@ -374,12 +374,15 @@ def trace_shapes(
     """
     batch = abstract_batch(train_data)
     eval_batch = None if eval_data is None else abstract_batch(eval_data)
-    init = make_init(model, optimizer, seed, tuple(losses), updates)
+
+    def state_of(variables: Any) -> TrainState:
+        return initial_state(variables, optimizer, tuple(losses), updates)
+
     with explained(batch):
         refuse_unlike_inputs(model, inputs)
         abstract_inputs = model_inputs(inputs, {"batch": batch, "step": step_spec()})
         # The key is made inside: made here it would be an array on a device.
-        variables = jax.eval_shape(
+        make_variables, variables = traced(
             lambda given: model.init(jax.random.key(seed), given), abstract_inputs
         )
         return Shapes(
@@ -387,12 +390,29 @@ def trace_shapes(
             eval_batch=eval_batch,
             inputs=abstract_inputs,
             variables=variables,
-            state=jax.eval_shape(
-                lambda made: initial_state(made, optimizer, tuple(losses), updates),
-                variables,
-            ),
-            init=init,
+            state=jax.eval_shape(state_of, variables),
+            init=lambda given: state_of(make_variables(given)),
         )
+
+
+def traced(function: Callable[[Any], Any], example: Any) -> tuple[Callable, Any]:
+    """A function as its trace: who calls it runs no more of its Python.
+
+    Args:
+      function: Of one tree of arrays.
+      example: The shapes of such a tree.
+
+    Returns:
+      The function on trees of these shapes, and the shapes of what it gives.
+    """
+    jaxpr, shapes = jax.make_jaxpr(function, return_shape=True)(example)
+    structure = jax.tree.structure(shapes)
+
+    def replay(given: Any) -> Any:
+        leaves = jaxpr_as_fun(jaxpr)(*jax.tree.leaves(given))
+        return jax.tree.unflatten(structure, leaves)
+
+    return replay, shapes
 
 
 def state_layout(shapes: Shapes, rules: AxisRules) -> TrainState:

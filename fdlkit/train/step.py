@@ -53,25 +53,6 @@ def logged(losses: Collection[str], schedules: Collection[str]) -> tuple[str, ..
     return ("loss", *several, "grad_norm", *schedules, "param_norm")
 
 
-def make_init(
-    model: Model,
-    optimizer: optax.GradientTransformation,
-    seed: int,
-    losses: Collection[str],
-    rules: UpdateRules,
-) -> Callable[[Any], TrainState]:
-    """The function from the model's inputs to the state before step 1.
-
-    Its arrays are bare: the logical axis names are read from `model.init` itself.
-    """
-
-    def init(inputs: Any) -> TrainState:
-        variables = model.init(jax.random.key(seed), inputs)
-        return initial_state(variables, optimizer, losses, rules)
-
-    return init
-
-
 def initial_state(
     variables: Mapping[str, Any],
     optimizer: optax.GradientTransformation,

@@ -54,6 +54,31 @@ def test_every_array_of_a_wrapped_optimizers_state_has_a_place():
     )
 
 
+class Counted(nn.Module):
+    """Scales by its first batch's mean, and notes that it is being initialised."""
+
+    notes: list[str]
+
+    @nn.compact
+    def __call__(self, x: jax.Array) -> jax.Array:
+        """A column for each row."""
+        if self.is_initializing():
+            self.notes.append("init")
+        kernel = nn.with_logical_partitioning(nn.initializers.ones, ("embed", "mlp"))
+        h = nn.Dense(16, kernel_init=kernel)(x) + 1.0
+        h = nn.with_logical_constraint(h, ("batch", "mlp"))
+        scale = self.param("scale", lambda key: jnp.mean(h, axis=0))
+        return (h * scale).sum(axis=-1, keepdims=True)
+
+
+def test_a_models_init_is_traced_once_for_shapes_and_state():
+    notes: list[str] = []
+    trainer = make_trainer(model=Counted(notes))
+    state = trainer.init_state()
+    assert len(notes) == 1
+    assert state.params["scale"].tolist() == [1.0] * 16
+
+
 class Broken(nn.Module):
     """Cannot run on four features."""
 

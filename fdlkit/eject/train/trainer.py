@@ -46,9 +46,9 @@ from fdlkit.train.states import merge_states, results
 from fdlkit.train.step import (
     Schedule,
     at_log_points,
+    initial_state,
     logged,
     make_eval_step,
-    make_init,
     make_train_step,
     report_names,
 )
@@ -76,9 +76,19 @@ class Setup:
         self._rules = tuple(trainer.rules)
         self._trainer = trainer
         losses = trainer.losses
-        self._init = make_init(
-            model, trainer.optimizer, trainer.seed, tuple(losses), trainer.update_rules
-        )
+
+        def variables_of(inputs: Any) -> Any:
+            return model.init(jax.random.key(trainer.seed), inputs)
+
+        def init(inputs: Any) -> TrainState:
+            return initial_state(
+                variables_of(inputs),
+                trainer.optimizer,
+                tuple(losses),
+                trainer.update_rules,
+            )
+
+        self._init = init
         self._train_step = make_train_step(
             model,
             losses,
@@ -104,8 +114,7 @@ class Setup:
         context = {"batch": self._batch, "step": step_spec()}
         self._inputs = model_inputs(trainer.inputs, context)
         with self._around():
-            rng = jax.random.key(trainer.seed)
-            boxed = dict(jax.eval_shape(model.init, rng, self._inputs))
+            boxed = dict(jax.eval_shape(variables_of, self._inputs))
             self.state = jax.eval_shape(self._init, self._inputs)
         specs = spec_tree(boxed, self._rules)
         params = specs.pop("params", {})
