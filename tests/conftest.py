@@ -13,6 +13,8 @@ from collections.abc import Callable
 import hypothesis
 import pytest
 
+from tests import xla
+
 # A deadline is a limit on wall time, and no test has one: machines are shared, and the
 # first text that is drawn in a new environment takes seconds all by itself.
 hypothesis.settings.register_profile(
@@ -33,9 +35,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     # Processes that share the tests are told a width, and texts would be broken to it.
     os.environ.pop("COLUMNS", None)
+    if "not slow" in config.option.markexpr:
+        xla.hurry()
+        config.add_cleanup(xla.keep_programs())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -10,11 +10,13 @@ import sys
 
 import pytest
 
+from tests import xla
+
 ROOT = pathlib.Path(__file__).parents[2]
 MUTANTS = 300
 PROCESSES = 2
 # What is compiled runs once: to compile it fast is all that counts.
-FLAGS = "--xla_force_host_platform_device_count=8 --xla_backend_optimization_level=0"
+FLAGS = " ".join(("--xla_force_host_platform_device_count=8", *xla.FAST_COMPILE))
 
 # What a step shows, and no trace of shapes can: name what it does, and why not.
 MISSES: dict[str, str] = {}

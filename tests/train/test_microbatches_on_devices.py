@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import xla
+
 ROOT = Path(__file__).parents[2]
 
 PROGRAM = """
@@ -42,11 +44,10 @@ print(json.dumps(found))
 
 @pytest.fixture(scope="module")
 def found():
-    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         cwd=ROOT,
-        env=os.environ | flags | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | xla.devices(8) | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,

@@ -18,6 +18,7 @@ from fdlkit.codegen.script import making, writing
 from fdlkit.graph.build import build
 from fdlkit.graph.snapshot import take
 from fdlkit.targets.loading import load_target
+from tests import xla
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 OUTSIDE = pathlib.Path(__file__).with_name("outside")
@@ -82,6 +83,5 @@ def bare_python(tmp_path_factory):
 
 def environment(devices=1, **more):
     """The environment of a run, without what leads to this repository."""
-    kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "XLA_FLAGS")}
-    flags = f"--xla_force_host_platform_device_count={devices}"
-    return {**kept, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu", **more}
+    kept = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    return {**kept, **xla.devices(devices), "JAX_PLATFORMS": "cpu", **more}
