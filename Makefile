@@ -29,9 +29,9 @@ endif
 # Where the C library or the kernel does not have them, this does nothing.
 HUGE_PAGES := GLIBC_TUNABLES=glibc.malloc.hugetlb=1
 
-# The fast tests run in as many processes as there are cores, a file of tests in one of
-# them; each needs a GiB or two, so not in more than four. The slow ones start devices
-# and processes themselves, and have the machine alone.
+# Tests run in as many processes as there are cores, a file of tests in one of them; each
+# needs a GiB or two, so not in more than four. Those that start several processes of a
+# run have the machine alone: such processes give each other up after a while.
 TEST_PROCESSES := --numprocesses=auto --maxprocesses=4 --dist=loadfile
 
 DEMO := experiments/lm.py:base --workdir=runs/demo
@@ -79,7 +79,8 @@ test: setup ## run the fast tests
 	$(BIN)/python -m pytest -m 'not slow' $(TEST_PROCESSES) $(PYTEST_ARGS)
 
 test-slow: setup ## run the tests that take minutes
-	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m 'slow and not alone' $(TEST_PROCESSES) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m 'slow and alone' $(PYTEST_ARGS)
 
 golden: setup ## write tests/golden anew: what the program says now
 	$(BIN)/python -m pytest -m golden --update-golden $(PYTEST_ARGS)

@@ -48,6 +48,7 @@ def logged(workdir, *, processes):
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_metrics_are_the_same_to_the_digit_whatever_the_number_of_processes(tmp_path):
     one, *others = (
         logged(tmp_path / str(number), processes=number) for number in (1, 2, 4)

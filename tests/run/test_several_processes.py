@@ -50,6 +50,7 @@ def runs(tmp_path_factory):
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.parametrize("num", [2, 4])
 def test_metrics_are_the_same_to_the_digit_and_losses_nearly(runs, num):
     alone = logged(runs[1] / "run", ignoring=NOT_COMPARED)
@@ -68,6 +69,7 @@ def test_metrics_are_the_same_to_the_digit_and_losses_nearly(runs, num):
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.parametrize("num", [2, 4])
 def test_processes_read_different_rows_and_together_the_same(runs, num):
     def read(folder: Path) -> list[list[int]]:
@@ -88,6 +90,7 @@ def test_processes_read_different_rows_and_together_the_same(runs, num):
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.parametrize("num", [2, 4])
 def test_all_decide_alike_which_checkpoint_is_the_best(runs, num):
     best = [json.loads((runs[n] / "run" / "best.json").read_text()) for n in (1, num)]
@@ -101,6 +104,7 @@ def test_all_decide_alike_which_checkpoint_is_the_best(runs, num):
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_a_run_that_was_killed_goes_on_in_another_number_of_processes(runs, tmp_path):
     first, second = start(tmp_path, 2)
     first.wait_for_line("step 12/")
@@ -116,6 +120,7 @@ def test_a_run_that_was_killed_goes_on_in_another_number_of_processes(runs, tmp_
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_all_stop_at_the_step_where_a_metric_is_good_enough(tmp_path):
     goal = "--fdl_set=stop_early.reaches=0.9"
     steps = []
@@ -126,6 +131,7 @@ def test_all_stop_at_the_step_where_a_metric_is_good_enough(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_a_checkpoint_is_evaluated_by_several_processes_as_by_one(runs):
     folder = runs[1] / "run"
     noted = f"--fdl_set=train_data.transforms[0].folder={runs[1]}"

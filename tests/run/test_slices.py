@@ -46,6 +46,7 @@ def start_two(workdir: Path, arguments: Sequence[str]) -> list[Program]:
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("across", "more"), [("data", ()), ("stage", PIPELINE)], ids=["data", "stage"]
 )

@@ -45,6 +45,7 @@ def assert_ended_well(programs: list[Program]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_two_processes_are_one_run_killed_or_not(tmp_path):
     one, two, killed = (tmp_path / name for name in ("one", "two", "killed"))
     alone = Program(one, *MESH, environment=EIGHT_DEVICES)
@@ -65,6 +66,7 @@ def test_two_processes_are_one_run_killed_or_not(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_a_signal_to_one_of_two_processes_stops_both_at_one_step(tmp_path):
     first, second = start_two(tmp_path, "--fdl_set=num_train_steps=2000")
     first.wait_for_line("step 15/")
