@@ -666,10 +666,9 @@ class Repeat(nn.Module):
             split_rngs={"params": True, "dropout": True},
             in_axes=nn.broadcast,
             length=self.n,
-            # Else the layer is traced twice, to see that variables which all layers
-            # share do not change; here there are none, `shared` does without. While
-            # it is initialised that stays: the keys drawn depend on it, and with them
-            # what a seed gives.
+            # Else the layer is traced twice, to see that variables which all of them
+            # share do not change: this loop has none. While it is initialised that
+            # stays: the keys drawn depend on it, and with them what a seed gives.
             check_constancy_invariants=self.is_initializing(),
             unroll=1,
             metadata_params={nn.PARTITION_NAME: self.axis_name},
