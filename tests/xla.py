@@ -12,11 +12,18 @@ import shutil
 import tempfile
 from collections.abc import Callable
 
+from jaxlib import version
+
 FAST_COMPILE = (
     "--xla_backend_optimization_level=0",
-    # The emitters of fusions alone take most of what is left to compile.
-    "--xla_cpu_use_fusion_emitters=false",
     "--xla_cpu_parallel_codegen_split_count=1",
+    # The emitters of fusions alone take most of what is left to compile. Later versions
+    # cannot do without them, and end a process that is told a flag they do not know.
+    *(
+        ("--xla_cpu_use_fusion_emitters=false",)
+        if version.__version_info__ < (0, 11)
+        else ()
+    ),
 )
 
 
