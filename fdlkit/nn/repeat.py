@@ -44,7 +44,7 @@ class Repeat(nn.Module):
         a TypeError.
 
     Raises:
-      ValueError: What could not run, as the message says.
+      ValueError: `n` is not positive, or an attribute is not as said above.
     """
 
     block: nn.Module

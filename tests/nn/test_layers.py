@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import flax.linen as nn
 import jax
@@ -13,7 +13,7 @@ from jax.sharding import AbstractMesh, AxisType
 
 from fdlkit.nn.einsum import Einsum, contract, fan_in
 from fdlkit.nn.embed import Embed
-from fdlkit.nn.mlp import Mlp
+from fdlkit.nn.mlp import Activation, Mlp
 from fdlkit.nn.norm import LayerNorm, RmsNorm
 from fdlkit.nn.positions import LearnedPositions
 from tests.nn.models import initial, logits, parameters
@@ -106,6 +106,11 @@ def test_the_feed_forward_layer_is_what_its_formula_says(
     np.testing.assert_allclose(
         logits(layer, params, x), hidden @ down, rtol=1e-4, atol=1e-5
     )
+
+
+@pytest.mark.parametrize("activation", get_args(Activation))
+def test_every_activation_that_the_type_names_is_taken(activation: Any):
+    assert Mlp(8, 12, activation=activation).activation == activation
 
 
 def test_an_unknown_activation_is_refused_with_the_known_ones():
