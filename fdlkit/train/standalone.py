@@ -90,7 +90,10 @@ def chosen_step(workdir: epath.Path, which: Chosen) -> int:
     """
     steps = sorted(saved_steps(workdir / "checkpoints"))
     if not steps:
-        raise UserError(f"there is no checkpoint in {workdir}")
+        raise UserError(
+            f"there is no checkpoint in {workdir} yet",
+            "a run's first is saved after `checkpoints.every` steps, or when it ends",
+        )
     if which == "last":
         return steps[-1]
     if which == "best":
@@ -102,6 +105,11 @@ def chosen_step(workdir: epath.Path, which: Chosen) -> int:
                 f"checkpoints: {', '.join(map(str, steps))}",
             )
         which = _step_in(path)
+        if which not in steps:
+            raise UserError(
+                f"{path} names step {which}, of which there is no checkpoint",
+                f"checkpoints: {', '.join(map(str, steps))}",
+            )
     if which not in steps:
         raise UserError(
             f"{workdir} has no checkpoint of step {which}",

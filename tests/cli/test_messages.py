@@ -123,9 +123,7 @@ def test_nothing_is_written_where_something_is_refused(said):
 
 def test_every_place_that_words_an_error_is_heard(said):
     files = [
-        path
-        for room in ROOMS
-        for path in sorted((messages.HOUSE / room).rglob("*.py"))
+        path for room in ROOMS for path in sorted((messages.HOUSE / room).rglob("*.py"))
     ]
     kinds = {"UserError", "BadTextError", "PathError", "BrokenReferenceError"}
     messages.refuse_silence(
