@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from etils import epath
@@ -20,6 +20,7 @@ from fdlkit.train.evaluation import Evaluation
 from fdlkit.train.progress import Progress
 from fdlkit.train.setup import Setup, programs_at_once
 from fdlkit.train.stop import Stop
+from fdlkit.train.writers import SampleText
 
 Chosen = int | Literal["last", "best"]
 
@@ -31,10 +32,12 @@ class EvaluatedCheckpoint:
     Attributes:
       step: How many updates it has.
       values: Numbers as a run logs them, `NAME/metric`.
+      texts: What the model wrote, by the evaluator's name.
     """
 
     step: int
     values: Mapping[str, float]
+    texts: Mapping[str, Sequence[SampleText]] = dataclasses.field(default_factory=dict)
 
 
 def evaluate_checkpoint(
@@ -65,6 +68,7 @@ def evaluate_checkpoint(
         state, _ = saved.restore(step, like=setup.state, shardings=setup.shardings)
     state = setup.completed(state)
     values: dict[str, float] = {}
+    texts: dict[str, Sequence[SampleText]] = {}
     for name, evaluation in evaluations.items():
         progress.say(f"evaluating step {step} ({name})")
         found = evaluation(
@@ -73,9 +77,12 @@ def evaluate_checkpoint(
         if found.note is not None:
             progress.say(f"{name}: {found.note}")
         own = {f"{name}/{key}": value for key, value in found.values.items()}
+        if found.texts:
+            texts[name] = found.texts
+            progress.say(f"{name}: {found.texts[0].shown()}")
         progress.update(step, own)
         values |= own
-    return EvaluatedCheckpoint(step, values)
+    return EvaluatedCheckpoint(step, values, texts)
 
 
 def chosen_step(workdir: epath.Path, which: Chosen) -> int:
