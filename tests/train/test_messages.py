@@ -39,13 +39,18 @@ TABLES = (
     processes,
 )
 EXTRAS = ("sklearn", "tokenizers", "wandb", "mlflow")
-FILES = ("keys.py", "train", "data/input_sharding.py", "sample")
+FILES = ("keys.py", "train", "data/input_sharding.py", "sample", "run/debugging.py")
 
 # What people make themselves; whatever else is raised is a defect of ours.
 THEIRS = (UserError, ValueError, NotImplementedError)
 # A word to the loop, which nobody reads.
 SILENT = {"EvaluationStoppedError"}
 SEEN_ELSEWHERE = {
+    "run.debugging:debug": "tests/golden/run, of axes that disagree",
+    "run.debugging:_Watched.judge": "tests/golden/run, of NaN and of indices",
+    "run.debugging:_Watched.attempt": "a guard: what raises is traced, and told, before",
+    "run.debugging:_run_other": "a guard: an evaluator of texts has no named axes",
+    "run.debugging:_Notes._writing": "where a folder cannot be written in",
     "sample.opening:held_arrays": "tests/golden/sample, of a damaged checkpoint",
     "sample.opening:refuse_another_model": "tests/golden/sample, of a wider model",
     "train.axis_names:_evaluate": "a guard: what is no sum of names is let pass",
