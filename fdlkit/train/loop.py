@@ -23,6 +23,7 @@ from fdlkit.train.checkpoints import (
 )
 from fdlkit.train.evaluation import Evaluation, EvaluationStoppedError
 from fdlkit.train.feed import Feed
+from fdlkit.train.flat_state import FlatState
 from fdlkit.train.goals import KeepBest, StopEarly
 from fdlkit.train.metrics import Metric
 from fdlkit.train.occasions import Occasions
@@ -274,7 +275,8 @@ class _Loop:
         self.plan = plan
         self.setup = setup
         self.around = around
-        self.state = state
+        self.flat = FlatState(setup.state)
+        self.arrays = self.flat.flatten(state)
         self.batches = batches
         self.step = first
         self.verdict = verdict
@@ -314,13 +316,13 @@ class _Loop:
             if self.goes_on:
                 self.around.progress.say("compiling the training step")
                 with explained(self.setup.batch, "the training step does"):
-                    lowered = self.setup.lower_train_step(self.votes.spec)
+                    lowered = self.flat.lower_train_step(self.setup, self.votes.spec)
                 train_step = lowered.compile()
                 self.take_batch()
                 next_event = plan.next_event(self.step)
             while self.goes_on and not self.stop_agreed():
-                self.state, report, measured = train_step(
-                    self.state, self.batch, self.votes.cast()
+                self.arrays, report, measured = train_step(
+                    self.arrays, self.batch, self.votes.cast()
                 )
                 self.step += 1
                 self.batch = None
@@ -344,6 +346,11 @@ class _Loop:
         for remark in remarks(self.state):
             self.around.progress.say(remark)
         return Result(step=self.step, finished=finished)
+
+    @property
+    def state(self) -> TrainState:
+        """The training state as it is now; the next step takes its arrays away."""
+        return self.flat.unflatten(self.arrays)
 
     def take_batch(self) -> None:
         """Reads the next batch, as the compiled step takes it."""
