@@ -51,7 +51,7 @@ def environment(folder: Path, uv: str | None) -> Path:
             constraints.write("\n".join(pins) + "\n")
             constraints.flush()
             subprocess.run([uv, "venv", "--python", sys.executable, folder], check=True)
-            install = [uv, "pip", "install", "--quiet", "--python", python]
+            install = [uv, "pip", "install", "--quiet", "--python", str(python)]
             pinned = ["--constraint", constraints.name]
             subprocess.run([*install, *pinned, "kauldron"], check=True)
     return python

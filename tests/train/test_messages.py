@@ -48,7 +48,7 @@ SILENT = {"EvaluationStoppedError"}
 SEEN_ELSEWHERE = {
     "run.debugging:debug": "tests/golden/run, of axes that disagree",
     "run.debugging:_Watched.judge": "tests/golden/run, of NaN and of indices",
-    "run.debugging:_Watched.attempt": "a guard: what raises is traced, and told, before",
+    "run.debugging:_Watched.attempt": "a guard: tracing tells before what raises",
     "run.debugging:_run_other": "a guard: an evaluator of texts has no named axes",
     "run.debugging:_Notes._writing": "where a folder cannot be written in",
     "sample.opening:held_arrays": "tests/golden/sample, of a damaged checkpoint",

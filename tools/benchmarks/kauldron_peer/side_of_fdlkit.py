@@ -59,14 +59,14 @@ def main() -> None:
     """Trains, and prints what was measured."""
     batch = batch_of(ASKED.model)
     size = len(batch["x"])
-    data = {"source": InMemory(batch), "batch_size": size, "shuffle": False}
+    rows = InMemory(batch)
     trainer = Trainer(
         model=model_of(ASKED.model)(),
         inputs={"x": "batch.x"},
         loss=SquaredError() if ASKED.model == "mlp" else CrossEntropy(),
-        train_data=MarkedPipeline(**data),
+        train_data=MarkedPipeline(source=rows, batch_size=size, shuffle=False),
         # The same batch, after the last step: what both sides have come to.
-        eval_data=Pipeline(**data, num_epochs=1),
+        eval_data=Pipeline(source=rows, batch_size=size, shuffle=False, num_epochs=1),
         optimizer=optimizer(),
         num_train_steps=ASKED.steps,
         log_every=ASKED.log_every,
