@@ -311,8 +311,8 @@ def _of_metrics(name: str, path: str, metrics: Mapping[str, Metric]) -> Iterator
         yield Fault(
             kind="name",
             path=f"{path}[{ROWS!r}]",
-            what=f"a metric is called {ROWS!r}, as what is logged of how many rows "
-            "were seen",
+            what=f"{path}[{ROWS!r}] is called as what is logged of how many rows were "
+            "seen",
             do="call it something else",
         )
 

@@ -132,6 +132,7 @@ def refuse_unlogged_goals(
             what = "comes to several numbers, and one has to be named"
             meant = suggest.did_you_mean(parts[0])
         elif goal.metric in known:
+            meant = None
             what = "is a histogram, of which none is better than another"
         else:
             what = "is logged by no evaluator"

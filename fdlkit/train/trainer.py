@@ -493,7 +493,8 @@ class Trainer:
         step = chosen_step(path, which)
         if not self.all_evaluators:
             raise UserError(
-                "there is nothing to evaluate on: no eval_data, and no evaluators"
+                "there is nothing to evaluate on: no eval_data, and no evaluators",
+                "give the trainer eval_data, or an evaluator with data",
             )
         self.check_evaluations()
         return evaluate_checkpoint(

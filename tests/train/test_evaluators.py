@@ -246,7 +246,7 @@ def test_data_without_end_is_evaluated_in_parts(tmp_path):
         (
             {"metrics": {"rows": MeanLoss()}},
             (
-                "a metric is called 'rows', as what is logged of how many rows were "
+                "metrics['rows'] is called as what is logged of how many rows were "
                 "seen",
                 "call it something else",
             ),
