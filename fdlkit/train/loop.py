@@ -26,7 +26,8 @@ from fdlkit.train.feed import Feed
 from fdlkit.train.goals import KeepBest, StopEarly
 from fdlkit.train.metrics import Metric
 from fdlkit.train.occasions import Occasions
-from fdlkit.train.pgle import Pgle, guided
+from fdlkit.train.pgle import Pgle
+from fdlkit.train.profiled_step import guided
 from fdlkit.train.progress import Progress
 from fdlkit.train.refusals import explained, explained_results
 from fdlkit.train.samples_file import SampleLines

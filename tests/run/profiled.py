@@ -12,12 +12,12 @@ from pathlib import Path
 import fiddle as fdl
 import jax
 
-from fdlkit.train import pgle
+from fdlkit.train import pgle, profiled_step
 from fdlkit.train.pgle import AutomaticPgle, ManualPgle
 from fdlkit.train.trainer import Trainer
 from tests.run import several
 
-_compiled_with = pgle.compiled_with
+_compiled_with = profiled_step.compiled_with
 
 
 def _noted(notes: str, lowered, profile: bytes):
@@ -26,13 +26,18 @@ def _noted(notes: str, lowered, profile: bytes):
     return _compiled_with(lowered, profile)
 
 
+def _number_of_process(folder: str) -> bytes:
+    del folder
+    return b"of %d" % jax.process_index()
+
+
 pgle.why_no_pgle = lambda platform: None
-pgle.get_profiled_instructions_proto = lambda folder: b"of %d" % jax.process_index()
+profiled_step.get_profiled_instructions_proto = _number_of_process
 
 
 def manual(notes: str) -> fdl.Config[Trainer]:
     """A window of two steps, after two."""
-    pgle.compiled_with = functools.partial(_noted, notes)
+    profiled_step.compiled_with = functools.partial(_noted, notes)
     return _short(fdl.Config(ManualPgle, after=2, steps=2))
 
 

@@ -13,7 +13,7 @@ import jax
 import pytest
 
 from fdlkit.errors import RunFailedError, UserError
-from fdlkit.train import pgle
+from fdlkit.train import pgle, profiled_step
 from fdlkit.train.pgle import AutomaticPgle, ManualPgle
 from tests.train.test_loop import StopWhen, lines_of
 from tests.train.toys import make_trainer
@@ -64,7 +64,7 @@ def converted(monkeypatch):
 
     real = profiler._profiler
     monkeypatch.setattr(profiler, "_profiler", Converter())
-    monkeypatch.setattr(pgle, "get_profiled_instructions_proto", convert)
+    monkeypatch.setattr(profiled_step, "get_profiled_instructions_proto", convert)
     return asked
 
 
@@ -241,13 +241,13 @@ def test_each_profile_has_an_entry_of_its_own_in_the_compilation_cache(tmp_path)
         lowered.compile()
         assert entries() == 1
         for count, profile in ((2, b""), (3, PROFILE), (4, profile_of(fusion=9.0))):
-            pgle.compiled_with(lowered, profile)
+            profiled_step.compiled_with(lowered, profile)
             assert entries() == count
-            pgle.compiled_with(lowered, profile)
+            profiled_step.compiled_with(lowered, profile)
             assert entries() == count
         # JAX's own PGLE calls all profiles by one name.
-        with pgle.jax_pgle(AutomaticPgle()):
-            pgle.compiled_with(lowered, profile_of(fusion=1.0))
+        with profiled_step.jax_pgle(AutomaticPgle()):
+            profiled_step.compiled_with(lowered, profile_of(fusion=1.0))
         assert entries() == 5
     finally:
         for name, value in before.items():
