@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,8 @@ import numpy as np
 _LOWEST = -148
 _BITS = 32
 _UNITS = 1 << (_BITS - _LOWEST)
+# As many numbers of 32 bits as a float64, of 53, can add up.
+_AT_ONCE = 1 << (53 - _BITS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,14 +51,23 @@ def exact_sum(numbers: Any) -> ExactSum:
     if isinstance(numbers, ExactSum):
         return numbers
     flat = np.asarray(numbers, np.float64).reshape(-1)
+    if len(flat) > _AT_ONCE:
+        parts = np.array_split(flat, -(-len(flat) // _AT_ONCE))
+        return functools.reduce(operator.add, map(exact_sum, parts))
+    beyond = 0.0
     is_finite = np.isfinite(flat)
-    beyond = sum(flat[~is_finite].tolist())
-    mantissas, exponents = np.frexp(flat[is_finite])
-    wholes = np.ldexp(mantissas, _BITS).astype(np.int64)
-    units = 0
-    for exponent in np.unique(exponents).tolist():
-        part = int(wholes[exponents == exponent].sum())
-        units += part << (exponent - _LOWEST)
+    if not is_finite.all():
+        beyond = sum(flat[~is_finite].tolist())
+        flat = flat[is_finite]
+    mantissas, exponents = np.frexp(flat)
+    exponents -= _LOWEST
+    # A float64 holds each of these sums to the last bit.
+    sums = np.bincount(exponents, np.ldexp(mantissas, _BITS))
+    filled = np.flatnonzero(sums)
+    units = sum(
+        int(part) << place
+        for place, part in zip(filled.tolist(), sums[filled].tolist(), strict=True)
+    )
     return ExactSum(units, beyond)
 
 

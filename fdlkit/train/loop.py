@@ -23,6 +23,7 @@ from fdlkit.train.checkpoints import (
 )
 from fdlkit.train.evaluation import Evaluation, EvaluationStoppedError
 from fdlkit.train.feed import Feed
+from fdlkit.train.flat_state import FlatState
 from fdlkit.train.goals import KeepBest, StopEarly
 from fdlkit.train.metrics import Metric
 from fdlkit.train.occasions import Occasions
@@ -282,7 +283,8 @@ class _Loop:
         self.plan = plan
         self.setup = setup
         self.around = around
-        self.state = state
+        self.flat = FlatState(setup.state)
+        self.arrays = self.flat.flatten(state)
         self.batches = batches
         self.step = first
         self.verdict = verdict
@@ -325,8 +327,8 @@ class _Loop:
                 self.take_batch()
                 next_event = plan.next_event(self.step)
             while self.goes_on and not self.stop_agreed():
-                self.state, report, measured = train_step(
-                    self.state, self.batch, self.votes.cast()
+                self.arrays, report, measured = train_step(
+                    self.arrays, self.batch, self.votes.cast()
                 )
                 self.step += 1
                 self.batch = None
@@ -351,16 +353,22 @@ class _Loop:
             self.around.progress.say(remark)
         return Result(step=self.step, finished=finished)
 
+    @property
+    def state(self) -> TrainState:
+        """The training state as it is now; the next step takes its arrays away."""
+        return self.flat.unflatten(self.arrays)
+
     def compiled_step(self) -> Callable[..., Any]:
         """The training step, as it is called."""
+        setup = self.flat.setup_of(self.setup)
         with explained(self.setup.batch, "the training step does"):
-            lowered = self.setup.lower_train_step(self.votes.spec)
+            lowered = setup.lower_train_step(self.votes.spec)
         if self.plan.pgle is None:
             return lowered.compile()
         return self.around.held.enter_context(
             guided(
                 self.plan.pgle,
-                self.setup,
+                setup,
                 lowered,
                 self.votes.spec,
                 workdir=self.around.workdir,

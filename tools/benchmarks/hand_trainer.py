@@ -59,7 +59,7 @@ class Experiment:
     save_every: int
 
 
-def train(made: Experiment, workdir: Path, at_log: Callable[[int], None]) -> None:
+def train(made: Experiment, workdir: Path, at_log: Callable[[int], object]) -> None:
     """Trains; calls `at_log(k)` when the numbers of step k are there."""
     spec = made.train_data.spec()[made.argument]
     example = jnp.zeros(spec.shape, spec.dtype)

@@ -34,7 +34,7 @@ def train(
     steps: int,
     log_every: int,
     workdir: Path,
-    at_log: Callable[[int], None],
+    at_log: Callable[[int], object],
 ) -> None:
     """Trains for `steps`; calls `at_log(k)` when the numbers of step k are there."""
     example = {name: jnp.zeros(s.shape, s.dtype) for name, s in pipeline.spec().items()}

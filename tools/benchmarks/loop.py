@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import statistics
 import tempfile
 import time
@@ -23,6 +24,7 @@ from fdlkit.train.checkpoints import CheckpointPolicy
 from fdlkit.train.losses import SquaredError
 from fdlkit.train.trainer import Trainer
 from tools.benchmarks import hand_written
+from tools.benchmarks.turns import Turns
 
 LOG_EVERY = 100
 
@@ -34,25 +36,6 @@ class TinyMlp(nn.Module):
     def __call__(self, x: jax.Array) -> jax.Array:
         """`[batch, 32]` to `[batch, 32]`."""
         return nn.Dense(32)(nn.tanh(nn.Dense(72)(x)))
-
-
-class Marks:
-    """Wall and thread seconds of the calling thread, whenever some steps are done."""
-
-    def __init__(self, first: int, last: int):
-        self._range = (first, last)
-        self._marks: list[tuple[int, float, float]] = []
-
-    def at(self, step: int) -> None:
-        """Keeps the times if all steps up to this one are done and it is in range."""
-        if self._range[0] <= step <= self._range[1]:
-            self._marks.append((step, time.perf_counter(), time.thread_time()))
-
-    def per_step(self) -> tuple[float, float]:
-        """Microseconds of wall and of thread time a step, first mark to last."""
-        (step0, wall0, cpu0), (step1, wall1, cpu1) = self._marks[0], self._marks[-1]
-        count = step1 - step0
-        return (wall1 - wall0) / count * 1e6, (cpu1 - cpu0) / count * 1e6
 
 
 def tiny_mlp(steps: int) -> tuple[Trainer, Callable[..., Any], str]:
@@ -85,11 +68,13 @@ def lm_base(steps: int) -> tuple[Trainer, Callable[..., Any], str]:
     return trainer, optax.softmax_cross_entropy_with_integer_labels, "tokens"
 
 
-def compare(name: str, make: Callable[[int], Any], steps: int, rounds: int) -> None:
+def compare(
+    name: str, make: Callable[[int], Any], steps: int, *, turn: int, rounds: int
+) -> None:
     """One model under both loops."""
     trainer, per_row_loss, argument = make(steps)
 
-    def hand(workdir: Path, at_log: Callable[[int], None]) -> None:
+    def hand(workdir: Path, at_log: Callable[[int], object]) -> None:
         hand_written.train(
             trainer.model,
             trainer.train_data,
@@ -103,66 +88,77 @@ def compare(name: str, make: Callable[[int], Any], steps: int, rounds: int) -> N
             at_log=at_log,
         )
 
-    interleave(name, trainer, hand, rounds=rounds)
+    interleave(name, trainer, hand, rounds=rounds, turn=turn)
 
 
 def interleave(
     name: str,
     trainer: Trainer,
-    hand_loop: Callable[[Path, Callable[[int], None]], None],
+    hand_loop: Callable[[Path, Callable[[int], object]], None],
     *,
     rounds: int,
+    turn: int,
     after: int = 0,
 ) -> None:
-    """Runs both loops in turn; prints medians, ratios and the A/A spread.
+    """Runs both loops, taking turns; prints medians, ratios and the A/A spread.
 
     Args:
       name: For the table.
       trainer: Ours.
       hand_loop: `(workdir, at_log)`: the peer, for as many steps.
       rounds: How often; the peer runs twice in each.
+      turn: Steps of a turn.
       after: The step before which everything that is compiled has been.
     """
     log_every, steps = trainer.log_every, trainer.num_train_steps
-    first, last = after + 2 * log_every, steps - log_every
     log_cpu: list[float] = []
-    marks = Marks(first, last)
     logged, settled = train_loop._Loop.log, train_loop._Loop.settle
+    names = ["A", "ours", "A again"]
 
     def timed_log(self: Any, step: int, report: Any) -> None:
         began = time.thread_time()
         logged(self, step, report)
         log_cpu.append((time.thread_time() - began) * 1e6)
 
-    def marked_settle(self: Any, count: int) -> None:
-        settled(self, count)
-        marks.at(self.step - len(self.reports))
-
-    def ours(workdir: Path) -> tuple[float, float]:
-        nonlocal marks
-        marks = Marks(first, last)
-        trainer.train(workdir / "ours")
-        return marks.per_step()
-
-    def hand(workdir: Path) -> tuple[float, float]:
-        nonlocal marks
-        marks = Marks(first, last)
-        hand_loop(workdir, marks.at)
-        return marks.per_step()
-
+    results: dict[str, list[tuple[float, float]]] = {key: [] for key in names}
     setattr(train_loop._Loop, "log", timed_log)  # noqa: B010 - a method, for mypy
-    setattr(train_loop._Loop, "settle", marked_settle)  # noqa: B010
-    results: dict[str, list[tuple[float, float]]] = {"A": [], "ours": [], "A again": []}
     try:
         for _ in range(rounds):
-            for key, run in (("A", hand), ("ours", ours), ("A again", hand)):
-                with tempfile.TemporaryDirectory() as folder:
-                    results[key].append(run(Path(folder)))
+            turns = Turns(names, length=turn, first=after + turn, last=steps)
+
+            def settle_and_wait(self: Any, count: int, turns: Turns = turns) -> None:
+                settled(self, count)
+                if not turns.is_over("ours", self.step):
+                    return
+                if self.reports:
+                    self.reports[-1].block_until_ready()
+                waited = turns.end("ours", self.step)
+                # Nothing of this happened, as far as the loop can tell.
+                self.clock.leave_out(waited)
+                self.paced = (self.paced[0], self.paced[1] + waited)
+
+            def hand(key: str, workdir: Path, turns: Turns = turns) -> None:
+                hand_loop(workdir, lambda step: turns.end(key, step))
+
+            setattr(train_loop._Loop, "settle", settle_and_wait)  # noqa: B010
+            with tempfile.TemporaryDirectory() as a, tempfile.TemporaryDirectory() as b:
+                turns.run(
+                    {
+                        "A": functools.partial(hand, "A", Path(a)),
+                        "ours": functools.partial(trainer.train, Path(b) / "ours"),
+                        "A again": functools.partial(hand, "A again", Path(b)),
+                    }
+                )
+            for key in names:
+                results[key].append(turns.per_step(key))
     finally:
         setattr(train_loop._Loop, "log", logged)  # noqa: B010
         setattr(train_loop._Loop, "settle", settled)  # noqa: B010
 
-    print(f"{name}: {steps} steps, {rounds} rounds, log every {log_every}")
+    print(
+        f"{name}: {steps} steps in turns of {turn}, {rounds} rounds, "
+        f"log every {log_every}"
+    )
     for column, what in ((0, "wall a step"), (1, "loop thread CPU")):
         before, own_values, later = (
             [row[column] for row in results[key]] for key in ("A", "ours", "A again")
@@ -190,5 +186,5 @@ def _spread(ratios: list[float]) -> str:
 
 def main(rounds: int) -> None:
     """Both models."""
-    compare("5 k-parameter MLP", tiny_mlp, 6000, rounds)
-    compare("lm:base", lm_base, 60, rounds)
+    compare("5 k-parameter MLP", tiny_mlp, 6000, turn=500, rounds=rounds)
+    compare("lm:base", lm_base, 60, turn=10, rounds=rounds)

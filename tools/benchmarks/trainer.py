@@ -18,6 +18,7 @@ import optax
 import fdlkit
 from fdlkit.data.pipeline import Pipeline
 from fdlkit.data.source import InMemory
+from fdlkit.data.tokenizer import ByteTokenizer, Tokenizer
 from fdlkit.keys import Key
 from fdlkit.train.checkpoints import CheckpointPolicy
 from fdlkit.train.losses import Loss
@@ -87,6 +88,14 @@ LM_LOSSES: Mapping[str, tuple[float, hand_trainer.Values]] = {
 }
 
 
+class ByteRows(InMemory):
+    """Arrays of bytes that were read from a text."""
+
+    def text_tokenizer(self) -> Tokenizer | None:
+        """The bytes' own."""
+        return ByteTokenizer()
+
+
 def tiny_mlp(steps: int) -> hand_trainer.Experiment:
     """A step of tens of microseconds."""
     x = np.random.default_rng(0).normal(size=(4096, 32)).astype(np.float32)
@@ -129,7 +138,7 @@ def small_transformer(steps: int) -> hand_trainer.Experiment:
         model=trainer.model,
         train_data=trainer.train_data,
         eval_data=Pipeline(
-            source=InMemory(rows),
+            source=ByteRows(rows),
             batch_size=8,
             shuffle=False,
             num_epochs=1,
@@ -175,7 +184,9 @@ def trainer_of(made: hand_trainer.Experiment) -> Trainer:
     )
 
 
-def compare(name: str, made: hand_trainer.Experiment, rounds: int) -> None:
+def compare(
+    name: str, made: hand_trainer.Experiment, *, turn: int, rounds: int
+) -> None:
     """One model under both programs, and how often the step was compiled."""
     compiled: list[str] = []
 
@@ -184,16 +195,23 @@ def compare(name: str, made: hand_trainer.Experiment, rounds: int) -> None:
         if event.endswith("backend_compile_duration"):
             compiled.append(str(details.get("fun_name")))
 
-    def hand(workdir: Path, at_log: Callable[[int], None]) -> None:
+    def hand(workdir: Path, at_log: Callable[[int], object]) -> None:
         hand_trainer.train(made, workdir, at_log)
 
     jax.monitoring.register_event_duration_secs_listener(heard)
-    interleave(name, trainer_of(made), hand, rounds=rounds, after=made.eval_every)
+    interleave(
+        name,
+        trainer_of(made),
+        hand,
+        rounds=rounds,
+        turn=turn,
+        after=made.eval_every,
+    )
     steps = sum("train_step" in what for what in compiled)
     print(f"  compilations of the trainer's step: {steps} in {rounds} runs")
 
 
 def main(rounds: int) -> None:
     """Both models."""
-    compare("5 k-parameter MLP, all on", tiny_mlp(6000), rounds)
-    compare("small Transformer, all on", small_transformer(300), rounds)
+    compare("5 k-parameter MLP, all on", tiny_mlp(6000), turn=500, rounds=rounds)
+    compare("small Transformer, all on", small_transformer(600), turn=40, rounds=rounds)
