@@ -26,10 +26,9 @@ CODES = (
         code="EN003",
         name="profile-guided latency estimation where it cannot work",
         severity="warning",
-        why="The latency-hiding scheduler can read costs from a profile on an "
-        "accelerator only, and only in a process that compiles for the devices "
-        "that it runs on. Elsewhere the flag is accepted and nothing comes of "
-        "it.",
+        why="XLA can schedule a GPU's program by a profile of it. JAX makes such "
+        "profiles of GPUs alone, and by itself only of functions that it compiles as "
+        "they are called. Elsewhere the flag is accepted and nothing comes of it.",
     ),
     Code(
         code="EN004",
@@ -58,5 +57,13 @@ CODES = (
         severity="info",
         why="Whether libtpu knows its flags is known to libtpu alone, which is not "
         "installed on this machine. Where the run will be, the same check tries them.",
+    ),
+    Code(
+        code="EN008",
+        name="a profile of the training step that the run refuses",
+        severity="error",
+        why="The trainer's pgle has a GPU's program scheduled by a profile of it. On "
+        "other devices there is no such profile, and a run that would go on without "
+        "would not be what its config says.",
     ),
 )

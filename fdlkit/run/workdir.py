@@ -22,13 +22,13 @@ LOCK = ".lock"
 CONTENTS = (
     *("checkpoints", "record", "metrics.jsonl", "samples.jsonl", "tensorboard"),
     *("wandb", "wandb_id.txt", "mlflow_id.txt"),
-    *("best.json", "evaluations"),
+    *("best.json", "evaluations", "pgle"),
 )
 # What may differ between two starts of one run: where it runs, what it reports and
 # when, what `check` is told; all of it leaves the numbers alone.
 MAY_DIFFER = (
     *("mesh", "log_every", "eval_every", "checkpoints", "writers", "allowed"),
-    *("evaluators", "keep_best", "stop_early"),
+    *("evaluators", "keep_best", "stop_early", "pgle"),
 )
 STEPS = "num_train_steps"
 # What may differ besides where a checkpoint is only evaluated: all but what the state

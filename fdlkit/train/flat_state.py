@@ -43,14 +43,11 @@ class FlatState:
         """The state that has these leaves."""
         return self._structure.unflatten([flat[name] for name in self._names])
 
-    def lower_train_step(
-        self, setup: Setup, votes: jax.ShapeDtypeStruct | None = None
-    ) -> Any:
-        """The setup's lowered step, of and to flat states.
+    def setup_of(self, setup: Setup) -> Setup:
+        """A setup whose training step is of and to flat states, for that step alone.
 
         Args:
           setup: Of states of this structure.
-          votes: The shape of the step's third argument; None: it has none.
         """
 
         def train_step(flat: Flat, *rest: Any) -> tuple[Flat, jax.Array, Any]:
@@ -63,4 +60,4 @@ class FlatState:
             "shapes": dataclasses.replace(setup.shapes, **shapes),
             "shardings": self.flatten(setup.shardings),
         }
-        return dataclasses.replace(setup, **changed).lower_train_step(votes)
+        return dataclasses.replace(setup, **changed)

@@ -6,7 +6,7 @@ import collections
 import contextlib
 import dataclasses
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -27,6 +27,8 @@ from fdlkit.train.flat_state import FlatState
 from fdlkit.train.goals import KeepBest, StopEarly
 from fdlkit.train.metrics import Metric
 from fdlkit.train.occasions import Occasions
+from fdlkit.train.pgle import Pgle
+from fdlkit.train.profiled_step import guided
 from fdlkit.train.progress import Progress
 from fdlkit.train.refusals import explained, explained_results
 from fdlkit.train.samples_file import SampleLines
@@ -71,6 +73,7 @@ class Plan:
     unit: str
     reported: Sequence[str]
     logged: Sequence[str]
+    pgle: Pgle | None = None
 
     def is_log_point(self, step: int) -> bool:
         """Whether this step's report is written."""
@@ -173,6 +176,7 @@ def train_loop(
     with (
         contextlib.closing(batches),
         Checkpoints(workdir / "checkpoints", plan.checkpoints) as checkpoints,
+        contextlib.ExitStack() as held,
     ):
         if last is None:
             state = setup.init_state()
@@ -192,6 +196,8 @@ def train_loop(
         writers = [*own, *plan.writers] if jax.process_index() == 0 else []
         with WriterThread(writers, workdir, first) as writer:
             around = _Surroundings(
+                workdir=workdir,
+                held=held,
                 checkpoints=checkpoints,
                 writer=writer,
                 record=record,
@@ -249,8 +255,10 @@ def keep_record(workdir: epath.Path, record: Mapping[str, str]) -> None:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Surroundings:
-    """What the loop talks to."""
+    """What the loop talks to; what is entered in `held` ends with the run."""
 
+    workdir: epath.Path
+    held: contextlib.ExitStack
     checkpoints: Checkpoints
     writer: WriterThread
     record: Mapping[str, str]
@@ -315,9 +323,7 @@ class _Loop:
             self.evaluate(pending)
             if self.goes_on:
                 self.around.progress.say("compiling the training step")
-                with explained(self.setup.batch, "the training step does"):
-                    lowered = self.flat.lower_train_step(self.setup, self.votes.spec)
-                train_step = lowered.compile()
+                train_step = self.compiled_step()
                 self.take_batch()
                 next_event = plan.next_event(self.step)
             while self.goes_on and not self.stop_agreed():
@@ -351,6 +357,25 @@ class _Loop:
     def state(self) -> TrainState:
         """The training state as it is now; the next step takes its arrays away."""
         return self.flat.unflatten(self.arrays)
+
+    def compiled_step(self) -> Callable[..., Any]:
+        """The training step, as it is called."""
+        setup = self.flat.setup_of(self.setup)
+        with explained(self.setup.batch, "the training step does"):
+            lowered = setup.lower_train_step(self.votes.spec)
+        if self.plan.pgle is None:
+            return lowered.compile()
+        return self.around.held.enter_context(
+            guided(
+                self.plan.pgle,
+                setup,
+                lowered,
+                self.votes.spec,
+                workdir=self.around.workdir,
+                say=self.around.progress.say,
+                leave_out=self.clock.leave_out,
+            )
+        )
 
     def take_batch(self) -> None:
         """Reads the next batch, as the compiled step takes it."""

@@ -177,19 +177,33 @@ class Setup:
         """
         with using(self.mesh, self.rules):
             return (
-                jax.jit(
-                    self.train_step,
-                    donate_argnums=0,
-                    in_shardings=(
-                        self.shardings,
-                        self.batch_sharding,
-                        None if votes is None else votes.sharding,
-                    ),
-                    out_shardings=(self.shardings, self.replicated, self.replicated),
-                )
+                self.jitted_train_step(votes)
                 .trace(self.state, self.batch, votes)
                 .lower(lowering_platforms=platforms)
             )
+
+    def jitted_train_step(
+        self,
+        votes: jax.ShapeDtypeStruct | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> Any:
+        """The training step under `jax.jit`, to be traced or called with `using`.
+
+        Args:
+          votes: See `lower_train_step`.
+          options: Of the compiler.
+        """
+        return jax.jit(
+            self.train_step,
+            donate_argnums=0,
+            in_shardings=(
+                self.shardings,
+                self.batch_sharding,
+                None if votes is None else votes.sharding,
+            ),
+            out_shardings=(self.shardings, self.replicated, self.replicated),
+            compiler_options=options,
+        )
 
     def lower_eval_step(self) -> Any:
         """The lowered evaluation step of `eval_data`."""

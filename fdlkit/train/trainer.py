@@ -36,6 +36,7 @@ from fdlkit.train.losses import Context, CrossEntropy, Loss
 from fdlkit.train.metrics import MeanLoss, Metric
 from fdlkit.train.models import as_model
 from fdlkit.train.nonfinite import SkipNonfinite
+from fdlkit.train.pgle import Pgle, refuse_pgle
 from fdlkit.train.progress import NoProgress, Progress
 from fdlkit.train.result_names import refuse_unlogged_goals
 from fdlkit.train.setup import Setup, Shapes, prepare, trace_shapes, using
@@ -118,6 +119,8 @@ class Trainer:
       stop_early: When the run ends before its last step; None: never.
       checkpoints: When they are saved, and how many stay.
       writers: Where numbers go beside `metrics.jsonl`.
+      pgle: Have XLA schedule the training step of a GPU by times that were measured;
+        None: it guesses them.
       seed: Of the initial values and of dropout, and of the order of data that has no
         seed of its own.
       allowed: Findings of `fdlkit check` that are meant, as `CODE path`, each with the
@@ -148,6 +151,7 @@ class Trainer:
     stop_early: StopEarly | None = None
     checkpoints: CheckpointPolicy = CheckpointPolicy()
     writers: Sequence[Writer] = ()
+    pgle: Pgle | None = None
     seed: int = 0
     allowed: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
@@ -441,6 +445,7 @@ class Trainer:
             unit=next(iter(self.losses.values())).unit,
             reported=self.reported,
             logged=self.logged,
+            pgle=self.pgle,
         )
 
     def check(self) -> None:
@@ -448,10 +453,12 @@ class Trainer:
 
         Raises:
           UserError: See `prepare`; or data that is missing or ends too early; or a
-            writer that needs what is not installed.
+            writer that needs what is not installed; or a profile where it is no use.
         """
         for writer in self.writers:
             writer.check()
+        if self.pgle is not None:
+            refuse_pgle(self.pgle, self.setup.mesh)
         _ = self.setup
         self.check_evaluations()
         check_data(self.train_data, num_train_steps=self.num_train_steps)

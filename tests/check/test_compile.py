@@ -216,3 +216,40 @@ def test_a_step_that_no_chip_holds_is_refused_by_its_largest_buffers(tmp_path):
     (found,) = [one for one in said["findings"] if one["code"] == "CO001"]
     assert found["path"] == "model.layers.block.mlp"
     assert "GiB  f32[24,4,2048,8192]  layers/block/mlp/" in found["text"]
+
+
+# Of one chip, as the libtpu of the lock lays it out; Pax ran all of them.
+FITS = {
+    ("spmd_1b_adam_4replicas", "v4-8"): 15.0,
+    ("spmd_16b_adam_32replicas", "v4-64"): 26.5,
+    ("spmd_22b_adam_2xv4_128", "2xv4-128"): 26.7,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("libtpu") is None, reason=NO_LIBTPU)
+@pytest.mark.parametrize(("name", "slices"), FITS, ids=[slices for _, slices in FITS])
+def test_what_pax_ran_on_a_slice_fits_it(tmp_path, name, slices):
+    said = check_for(tmp_path, f"experiments/c4.py:{name}", f"--topology={slices}")
+    assert said["findings"] == []
+    assert said["compiled"]["peak"] < said["compiled"]["memory"] == 32 * 2**30
+    gib = said["compiled"]["peak"] / 2**30
+    assert gib == pytest.approx(FITS[name, slices], rel=0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("libtpu") is None, reason=NO_LIBTPU)
+def test_without_remat_16b_are_refused_by_the_scores_of_attention(tmp_path):
+    said = check_for(
+        tmp_path,
+        "experiments/c4.py:spmd_16b_adam_32replicas",
+        "--topology=v4-64",
+        "--fdl_set=model.layers.remat=none",
+    )
+    (found,) = [one for one in said["findings"] if one["code"] == "CO001"]
+    assert found["path"] == "model.layers.block.attention"
+    assert found["numbers"]["bytes"] > 20 * found["numbers"]["available"]
+    # 36 layers of 32 rows, 24 of the 48 heads, in float32.
+    scores = "108.0 GiB  f32[36,32,24,1,1024,1024]  layers/block/attention/"
+    assert found["text"].count(scores) == 3
+    assert " 27.0 GiB  bf16[36,32,1024,12288]  layers/block/mlp/" in found["text"]

@@ -7,6 +7,7 @@ import importlib.util
 import os
 import shutil
 
+import fiddle as fdl
 import pytest
 
 from fdlkit.check.environment import folders, trials
@@ -14,7 +15,15 @@ from fdlkit.check.environment.trials import LIBTPU, XLA, Trial
 from fdlkit.check.report import examine
 from fdlkit.check.request import Request
 from fdlkit.check.subject import Subject
+from fdlkit.check.topology import parse
+from fdlkit.train.pgle import AutomaticPgle, ManualPgle
 from tests.check.house import experiment
+
+
+def found_with(pgle, environment=None, **request):
+    request = Request(environment=environment or {}, **request)
+    subject = Subject(experiment(pgle=pgle), request)
+    return list(examine(subject, ["environment"]).findings)
 
 
 def found(environment=None, **request):
@@ -150,3 +159,39 @@ def test_a_disk_that_is_too_small_says_how_much_is_missing(tmp_path, monkeypatch
         "free_bytes": needed - 100,
     }
     assert finding.fix.startswith("free 100 bytes")
+
+
+GPUS = {"topology": parse("h100:8")}
+FLAG = "--xla_gpu_pgle_profile_file_or_directory_path"
+
+
+def test_a_profile_of_the_trainer_is_told_where_the_devices_are_known():
+    automatic = fdl.Config(AutomaticPgle)
+    assert found_with(automatic) == []
+    assert found_with(automatic, **GPUS) == []
+    assert found_with(automatic, {"JAX_PLATFORMS": "cuda,cpu"}) == []
+    (on_cpu,) = found_with(automatic, {"JAX_PLATFORMS": "cpu"})
+    assert (on_cpu.code, on_cpu.path) == ("EN008", "pgle")
+    assert "on a CPU no exchanges are hidden" in on_cpu.text
+    # The machine that the run is for counts more than the one of the check.
+    assert found_with(automatic, {"JAX_PLATFORMS": "cpu"}, **GPUS) == []
+
+
+def test_a_profile_that_is_not_there_is_told_at_its_path(tmp_path):
+    manual = fdl.Config(ManualPgle, profile=str(tmp_path / "step.pb"))
+    (missing,) = found_with(manual, **GPUS)
+    assert (missing.code, missing.path) == ("EN008", "pgle.profile")
+    (tmp_path / "step.pb").write_bytes(b"profile")
+    assert found_with(manual, **GPUS) == []
+
+
+def test_jax_variable_and_xla_flag_are_told_where_the_trainer_asks_itself(tmp_path):
+    profile = tmp_path / "step.pb"
+    profile.write_bytes(b"profile")
+    variables = {"JAX_ENABLE_PGLE": "1", "XLA_FLAGS": f"{FLAG}={profile}"}
+    (ahead,) = found(variables, **GPUS)
+    assert (ahead.code, ahead.subject) == ("EN003", "JAX_ENABLE_PGLE")
+    assert "pgle=AutomaticPgle()" in ahead.fix
+    (twice,) = found_with(fdl.Config(AutomaticPgle), variables, **GPUS)
+    assert (twice.code, twice.subject) == ("EN003", "XLA_FLAGS")
+    assert f"pgle=ManualPgle(profile='{profile}')" in twice.fix

@@ -5,31 +5,13 @@ from __future__ import annotations
 import json
 
 import jax
-import jax.numpy as jnp
 
 import fdlkit
-from experiments import pax
 from fdlkit.train.trainer import Trainer
+from tests.experiments.twins import MESHES, STEPS, twin
 
-MESHES = {
-    "one device": {},
-    "sharded": {"data": 2, "fsdp": 2, "tensor": 2},
-    "pipelined": {"stage": 2, "fsdp": 2, "tensor": 2},
-}
-STEPS = 4
-
-
-def make(target: str, sizes: dict[str, int]) -> Trainer:
-    """A twin on a mesh, in float32: bfloat16 rounds each order of sums otherwise."""
-    cfg = fdlkit.load(f"experiments/{target}")
-    pax.compute_in(cfg.model, jnp.float32)
-    cfg.eval_data = None
-    cfg.mesh.ici.data = 1
-    for axis, size in sizes.items():
-        setattr(cfg.mesh.ici, axis, size)
-    if "stage" in sizes:
-        pax.pipeline(cfg, num_stages=sizes["stage"], microbatch=4)
-    return fdlkit.build(cfg)
+# `c4.py` has the model of `lm_cloud.py`.
+TARGETS = ("lm_cloud.py:tiny_spmd", "gpt3.py:tiny")
 
 
 def losses(trainer: Trainer, devices: int) -> list[float]:
@@ -48,10 +30,11 @@ def main() -> None:
         json.dumps(
             {
                 target: {
-                    name: losses(make(target, sizes), 8 if sizes else 1)
-                    for name, sizes in MESHES.items()
+                    name: losses(fdlkit.build(twin(target, name)), 8 if ici else 1)
+                    for name, (ici, dcn) in MESHES.items()
+                    if not dcn  # on CPU a slice is a process
                 }
-                for target in ("lm_cloud.py:tiny_spmd", "gpt3.py:tiny")
+                for target in TARGETS
             }
         )
     )

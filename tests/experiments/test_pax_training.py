@@ -7,12 +7,15 @@ import math
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import fdlkit
 from tests.experiments import facts
+from tests.run.program import Program, logged
+from tests.run.test_two_processes import FOUR_DEVICES, assert_ended_well, free_port
 
 # A twin costs half a minute, most of it compilation: one sharded, one pipelined.
 QUICK = ("lm_cloud.py:tiny_spmd", "gpt3.py:tiny_pipeline")
@@ -50,7 +53,37 @@ def test_plain_sharded_and_pipelined_twins_have_the_same_losses():
     )
     assert done.returncode == 0, done.stderr
     for losses in json.loads(done.stdout).values():
-        plain = losses.pop("one device")
+        plain = losses.pop("plain")
         assert len(plain) == 4 and plain[-1] < plain[0]
         for name, other in losses.items():
             np.testing.assert_allclose(other, plain, rtol=2e-5, err_msg=name)
+
+
+def start(workdir: Path, target: str, mesh: str, processes: int) -> list[Program]:
+    """A twin's run, as so many processes of four devices; one has one device."""
+    several = [f"--coordinator=localhost:{free_port()}", f"--num_processes={processes}"]
+    return [
+        Program(
+            workdir,
+            *([*several, f"--process_id={number}"] if processes > 1 else []),
+            target=f"tests/experiments/twins.py:twin(target='{target}',mesh='{mesh}')",
+            environment=FOUR_DEVICES if processes > 1 else {"XLA_FLAGS": ""},
+        )
+        for number in range(processes)
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.alone
+@pytest.mark.parametrize("target", ["c4.py:tiny", "gpt3.py:tiny"])
+def test_twins_on_two_slices_pipelined_or_not_have_the_plain_losses(target, tmp_path):
+    runs = {"plain": 1, "two slices": 2, "stages across slices": 2}
+    for mesh, processes in runs.items():
+        assert_ended_well(start(tmp_path / mesh, target, mesh, processes))
+    plain, *others = (logged(tmp_path / mesh) for mesh in runs)
+    assert len(plain) == 4 and plain[-1]["loss"] < plain[0]["loss"]
+    for other in others:
+        for a, b in zip(plain, other, strict=True):
+            assert a.keys() == b.keys()
+            for name, value in a.items():
+                np.testing.assert_allclose(b[name], value, rtol=2e-4, err_msg=name)

@@ -197,6 +197,8 @@ def environment(machine: Topology, folder: Path) -> dict[str, str]:
         "TPU_ACCELERATOR_TYPE": f"{machine.kind}-{number}",
         "TPU_WORKER_HOSTNAMES": "localhost",
         "TPU_LIBRARY_LOG_DIR": "disabled",
+        # No chip is taken, so whoever else has loaded it may go on.
+        "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
         "PYTHONPATH": os.pathsep.join([_root(), *filter(None, sys.path)]),
     }
 

@@ -29,7 +29,10 @@ from fdlkit.train.metrics import Ratio
 
 # Arguments that a plain form may do without whatever they are, and what a script has
 # instead.
-OPTIONAL = {("Trainer", "writers"): "it logs to metrics.jsonl alone"}
+OPTIONAL = {
+    ("Trainer", "writers"): "it logs to metrics.jsonl alone",
+    ("Trainer", "pgle"): "XLA schedules its step by what it guesses",
+}
 
 # Which originals, in place of their plain forms, need others to be originals too.
 _DATA = frozenset({"Pipeline", "BatchIterator"})
@@ -51,6 +54,7 @@ _UPDATES = frozenset(
 _INTERMS = frozenset({"wanted_interms", "wanted_parts"})
 _SUMS = frozenset({"exact_sum", "exact_ratio"})
 _STATES = frozenset({"Packed", "pack_states", "results"})
+_PROFILES = frozenset({"Pgle", "guided", "refuse_pgle"})
 _NEEDS = (
     (_DATA, _DATA),
     (_TRAINER, _TRAINER | _DATA | _INTERMS | _STATES | {"Mesh"}),
@@ -60,6 +64,7 @@ _NEEDS = (
     (frozenset({"Mesh"}), frozenset({"Mesh"})),
     (frozenset({"Pipelining"}), frozenset({"Pipelining"})),
     (_UPDATES, _UPDATES),
+    (_PROFILES, _PROFILES),
 )
 
 # What a training step does beside its optimizer's update, and when it does nothing.
@@ -136,6 +141,8 @@ def choose(taken: Taken, trainer: Any) -> Chosen:
             gone.add("Pipeline")
     if any(getattr(trainer, name) != idle for name, idle in _IDLE.items()):
         gone |= _UPDATES
+    if trainer.pgle is not None:
+        gone |= _PROFILES
     if _reads_interms(trainer):
         gone |= _INTERMS
     metrics = [*trainer.metrics.values(), *trainer.train_metrics.values()]
@@ -175,7 +182,7 @@ def _left_out(graph: Graph) -> Iterator[str]:
             if twin_of(node) != name or argument is None:
                 continue
             value = graph.node(argument.value)
-            if value is not None and value.arguments:
+            if value is not None and (value.is_buildable or value.arguments):
                 yield f"{key} ({instead})"
 
 

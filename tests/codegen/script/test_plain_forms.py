@@ -45,6 +45,7 @@ from fdlkit.train.loss_scale import DynamicLossScale
 from fdlkit.train.metrics_of_classes import LabelCounts
 from fdlkit.train.nonfinite import SkipNonfinite
 from fdlkit.train.optimizers import by_path, frozen
+from fdlkit.train.pgle import AutomaticPgle
 from fdlkit.train.progress import LineProgress
 from fdlkit.train.stop import Stop
 from fdlkit.train.trainer import Trainer
@@ -376,6 +377,11 @@ def test_what_is_optional_is_left_out_and_told():
     assert left_out == ("writers (it logs to metrics.jsonl alone)",)
     cfg.writers = []
     assert not twins.choose(take(cfg), build(cfg)).left_out
+    # It has a step scheduled otherwise, and changes nothing that is computed.
+    cfg.pgle = fdl.Config(AutomaticPgle)
+    chosen = twins.choose(take(cfg), build(cfg))
+    assert chosen.left_out == ("pgle (XLA schedules its step by what it guesses)",)
+    assert "Trainer" in chosen.modules
 
 
 def test_a_plain_form_has_the_original_beside_it():
