@@ -36,7 +36,7 @@ class AutomaticPgle:
                 "least"
             )
         if not 1 <= self.percentile <= 100:
-            raise ValueError(f"percentile={self.percentile} is not from 1 to 100")
+            raise ValueError(f"percentile={self.percentile}: it is from 1 to 100")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,7 @@ class ManualPgle:
 
     def __post_init__(self) -> None:
         if self.after < 0:
-            raise ValueError(f"after={self.after} is no number of steps")
+            raise ValueError(f"after={self.after}: it counts steps, so at least 0")
         if self.steps < 1:
             raise ValueError(f"steps={self.steps}: a profile is of one step at least")
 

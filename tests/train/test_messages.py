@@ -53,6 +53,7 @@ SEEN_ELSEWHERE = {
     "run.debugging:_Notes._writing": "where a folder cannot be written in",
     "sample.opening:held_arrays": "tests/golden/sample, of a damaged checkpoint",
     "sample.opening:refuse_another_model": "tests/golden/sample, of a wider model",
+    "train.profiled_step:_Captured._begin": "tests/train/test_pgle.py, of two",
     "train.axis_names:_evaluate": "a guard: what is no sum of names is let pass",
 }
 

@@ -122,8 +122,8 @@ def test_of_accelerators_gpus_alone_are_profiled():
     ("make", "text"),
     [
         (lambda: AutomaticPgle(profiling_runs=0), "profiling_runs=0: a profile is of"),
-        (lambda: AutomaticPgle(percentile=101), "percentile=101 is not from 1 to 100"),
-        (lambda: ManualPgle(after=-1), "after=-1 is no number of steps"),
+        (lambda: AutomaticPgle(percentile=101), "percentile=101: it is from 1 to 100"),
+        (lambda: ManualPgle(after=-1), "after=-1: it counts steps"),
         (lambda: ManualPgle(steps=0), "steps=0: a profile is of one step at least"),
     ],
 )

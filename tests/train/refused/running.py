@@ -11,6 +11,7 @@ from fdlkit.data.pipeline import Pipeline
 from fdlkit.data.source import InMemory
 from fdlkit.train.checkpoints import CheckpointPolicy, read_variables
 from fdlkit.train.loop import keep_record
+from fdlkit.train.pgle import AutomaticPgle, ManualPgle, profile_in, refuse_pgle
 from fdlkit.train.saved_state import METADATA_FILE
 from fdlkit.train.writers import Writer, WriterThread
 from tests.train.refused.toys import checked, fails, made
@@ -94,6 +95,11 @@ def of_another_model(folder):
     make_trainer(model=Mlp(width=8), **few | {"num_train_steps": 2}).train(folder)
 
 
+def checked_here(pgle):
+    """A profile on the devices that are here."""
+    return lambda _: refuse_pgle(pgle, make_trainer().setup.mesh)
+
+
 def in_the_way(folder):
     (folder / "file").write_text("")
     keep_record(folder / "file" / "run", {})
@@ -114,6 +120,12 @@ REFUSED = {
     "a damaged checkpoint": damaged,
     "a checkpoint that somebody wrote into": torn,
     "a checkpoint of another model": of_another_model,
+    "no profiled step": made(AutomaticPgle, profiling_runs=0),
+    "a percentile that is none": made(AutomaticPgle, percentile=0),
+    "steps before none": made(ManualPgle, after=-1),
+    "a profile of no step": made(ManualPgle, steps=0),
+    "a profile on a CPU": checked_here(AutomaticPgle()),
+    "a profile that is not there": lambda folder: profile_in(f"{folder}/none.pb"),
     "a writer that does not open": written(opens=False),
     "a writer that fails": written(opens=True),
 }
