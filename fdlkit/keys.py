@@ -60,7 +60,7 @@ _THERE_FOR: Mapping[str | int, str] = {
     "preds": "losses and metrics",
     "interms": "losses and metrics",
     "losses": "metrics",
-    "metrics": "metrics after others",
+    "metrics": "other metrics",
     "grads": "train_metrics",
     "updates": "train_metrics",
 }

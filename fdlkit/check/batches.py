@@ -85,12 +85,13 @@ def _rows(
     fault = Indivisible(0, "batch", size, parts, over)
     cut = " * ".join(f"{axis}={mesh[axis]}" for axis in over if mesh[axis] > 1)
     path = module_paths.source_of(subject, (name, "batch_size"))
-    rows = "fewer rows than devices" if size < parts else "no equal number of rows each"
+    short = "; each device needs one row at least" if size < parts else ""
     cuts = " or ".join(map(str, fault.cuts))
     yield subject.finding(
         "AX013",
         path,
-        f"{name}: a batch of {size} on {parts} devices (mesh {cut}): {rows}",
+        f"{name}: a batch of {size} row{'s' * (size != 1)} cannot be cut into "
+        f"{parts} equal parts, one a device (mesh {cut}){short}",
         fix=f"batch_size={' or '.join(map(str, fault.sizes))}, or a mesh that cuts the "
         f"batch in {cuts}",
         numbers={"batch_size": size, "parts": parts, "left_over": size % parts},

@@ -11,9 +11,8 @@ CODES = (
         severity="error",
         why=(
             "Inputs, losses and metrics name what they want by a key path into the "
-            "step's context. One that leads nowhere fails when the step is traced, "
-            "and that of a metric only at the first evaluation, after the whole "
-            "program has been compiled."
+            "step's context. One that leads nowhere has nothing to compute with, and "
+            "a run that has one is refused before it compiles anything."
         ),
     ),
     Code(
@@ -127,6 +126,27 @@ CODES = (
             "A loss scale changes nothing where nothing is computed in float16, but a "
             "dynamic one leaves out steps that are not finite, which then look like "
             "its doing."
+        ),
+    ),
+    Code(
+        code="SH014",
+        name="two metrics that are logged under one name",
+        severity="error",
+        why=(
+            "A metric that comes to several numbers is logged as NAME/number. Where "
+            "another metric has that very name, one curve would be of both, and which "
+            "one is seen at a step is chance."
+        ),
+    ),
+    Code(
+        code="SH015",
+        name="a goal that goes by no single number",
+        severity="error",
+        why=(
+            "The best checkpoint is kept, or a run ended, by one number that an "
+            "evaluator logs. A metric that comes to several has to say which; a "
+            "histogram is none. Names of numbers follow from the shapes of the "
+            "metrics' states."
         ),
     ),
 )

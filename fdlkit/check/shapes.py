@@ -10,7 +10,7 @@ import flax.linen as nn
 import jax
 
 from fdlkit import suggest
-from fdlkit.check import groups, module_paths, trace
+from fdlkit.check import groups, logged, module_paths, trace
 from fdlkit.check.watching import BadConstraintError, Failure
 from fdlkit.errors import UserError
 from fdlkit.graph import paths
@@ -38,9 +38,12 @@ def find(subject: Subject) -> Iterator[Finding]:
     if subject.trainer is None:
         return
     traced = subject.trace
-    for path, error in traced.dead_keys:
-        yield _dead_key(subject, path, error)
     told = set()
+    for path, error in traced.dead_keys:
+        finding = _dead_key(subject, path, error)
+        if finding not in told:  # an evaluator inherits it
+            told.add(finding)
+            yield finding
     for failure in traced.watch.failures:
         if isinstance(failure.error, DeadKeyError | BadConstraintError):
             continue  # told above, and by the axes level
@@ -58,6 +61,7 @@ def find(subject: Subject) -> Iterator[Finding]:
     for fault in subject.trainer.faults():
         if fault.kind == "metrics":
             yield subject.finding("SH010", fault.path, fault.what, fix=fault.do)
+    yield from logged.find(subject, traced)
     of_losses = list(_losses(subject, traced))
     yield from of_losses
     yield from _state(subject, traced)
@@ -82,6 +86,8 @@ def find(subject: Subject) -> Iterator[Finding]:
 
 def _dead_key(subject: Subject, place: str, error: DeadKeyError) -> Finding:
     first, *rest = error.lines
+    if first.startswith(error.wanted_by):  # of what an evaluator has of its own
+        first = f"{place}{first.removeprefix(error.wanted_by)}"
     there = [line for line in rest if not line.startswith("did you mean")]
     return subject.finding(
         "SH001",
@@ -89,9 +95,9 @@ def _dead_key(subject: Subject, place: str, error: DeadKeyError) -> Finding:
         "\n".join([first, *there]),
         fix=f"set it to {error.meant!r}"
         if error.meant
-        else "name something that is there",
+        else "name one of what is available",
         meant=suggest.did_you_mean(error.meant),
-        nearest=(error.meant,) if error.meant else error.there,
+        nearest=(error.meant,) if error.meant else (),
     )
 
 

@@ -42,6 +42,7 @@ from fdlkit.train.refusals import (
     refuse_other_weight,
 )
 from fdlkit.train.setup import Shapes, check_microbatches, using
+from fdlkit.train.states import Packed
 from fdlkit.train.step import at_log_points, make_eval_step, make_train_step
 
 if TYPE_CHECKING:
@@ -69,6 +70,9 @@ class Trace:
       next_state: What it makes of the state's shapes; None if it failed.
       eval_step: The jaxpr of an evaluation step; None if it failed or there is none.
       dead_keys: Key paths that lead nowhere, by the config path of the field.
+      train_states: The shapes of the states of `train_metrics`; None: there are none.
+      eval_states: Those that each evaluator computes, by its name, as far as they were
+        reached.
     """
 
     watch: Watch
@@ -79,6 +83,8 @@ class Trace:
     next_state: Any
     eval_step: Any
     dead_keys: tuple[tuple[str, DeadKeyError], ...]
+    train_states: Packed | None = None
+    eval_states: Mapping[str, Packed] = dataclasses.field(default_factory=dict)
 
 
 def trace(trainer: Trainer, shapes: Shapes | None, mesh: AbstractMesh | None) -> Trace:
@@ -115,13 +121,17 @@ def trace(trainer: Trainer, shapes: Shapes | None, mesh: AbstractMesh | None) ->
             made = watch.attempt(
                 "train_step", lambda: _train_step(parts, shapes, rules)
             )
-        step, (next_state, _, _) = made or (None, (None, None, None))
+        step, (next_state, _, measured) = made or (None, (None, None, None))
         eval_step = None
+        states: dict[str, Packed | None] = {}
         if shapes.eval_batch is not None and trainer.metrics and made is not None:
-            eval_step = watch.attempt("eval_step", lambda: _eval_step(parts, shapes))
+            found = watch.attempt("eval_step", lambda: _eval_step(parts, shapes))
+            eval_step, packed = found or (None, None)
+            states = dict.fromkeys(trainer.all_evaluators, packed)
         if made is not None:
             for name in trainer.evaluators:
-                _trace_evaluator(parts, name)
+                if _has_own_step(trainer.evaluators[name]):
+                    states[name] = _trace_evaluator(parts, name)
     return Trace(
         watch=watch,
         shapes=shapes,
@@ -132,6 +142,8 @@ def trace(trainer: Trainer, shapes: Shapes | None, mesh: AbstractMesh | None) ->
         eval_step=eval_step,
         dead_keys=tuple(parts.dead.items())
         or tuple(_raised(watch, _own_fields(trainer))),
+        train_states=measured,
+        eval_states={name: one for name, one in states.items() if one is not None},
     )
 
 
@@ -325,26 +337,35 @@ def _eval_step(parts: _Parts, shapes: Shapes) -> Any:
         capture=wanted_interms(trainer.losses, trainer.metrics),
     )
     state = shapes.state
-    return jax.make_jaxpr(step)(
+    return jax.make_jaxpr(step, return_shape=True)(
         state.eval_params, state.model_state, shapes.eval_batch, step_spec()
     )
 
 
-def _trace_evaluator(parts: _Parts, name: str) -> None:
-    """Traces the step of an evaluator that has something of its own."""
+def _has_own_step(evaluator: Any) -> bool:
+    """Whether it does something else than the trainer's evaluation."""
+    return not isinstance(evaluator, Evaluator) or evaluator.has_own
+
+
+def _trace_evaluator(parts: _Parts, name: str) -> Packed | None:
+    """Traces the step of an evaluator that has something of its own.
+
+    Returns:
+      The shapes of its metrics' states; None: it has none, or they were not reached.
+    """
     trainer, state, watch = parts.trainer, parts.shapes.state, parts.watch
     evaluator, path = trainer.evaluators[name], f"evaluators[{name!r}]"
     if isinstance(evaluator, GenerateText):
         variables = {"params": state.eval_params, **state.model_state}
         watch.attempt(path, lambda: evaluator.language(name, trainer.given, variables))
-    if not isinstance(evaluator, Evaluator) or not evaluator.has_own:
-        return
+    if not isinstance(evaluator, Evaluator):
+        return None
     try:
         measured = evaluator.measured(name, trainer.given)
     except UserError:
-        return  # of its data, which the axes level opens
+        return None  # of its data, which the axes level opens
     if measured is None:
-        return  # it has no data, which the config level tells
+        return None  # it has no data, which the config level tells
     metrics: dict[str, Any] = dict(measured.metrics)
     if measured.where.startswith(path):
         metrics = {
@@ -359,15 +380,16 @@ def _trace_evaluator(parts: _Parts, name: str) -> None:
         capture=wanted_interms(measured.losses, measured.metrics),
         where=measured.where,
     )
-    watch.attempt(
+    made = watch.attempt(
         path,
-        lambda: jax.make_jaxpr(step)(
+        lambda: jax.make_jaxpr(step, return_shape=True)(
             state.params if measured.live else state.eval_params,
             state.model_state,
             measured.batch,
             step_spec(),
         ),
     )
+    return None if made is None else made[1]
 
 
 def parameters(shapes: Shapes) -> list[NamedArray]:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from fdlkit import suggest
 from fdlkit.data.pipeline import Pipeline, process_rows
 from fdlkit.errors import UserError
 
@@ -73,9 +74,12 @@ def check_input_sharding(
     if isinstance(loaders, Pipeline):
         num_batches, loaders = _of_pipeline(loaders, num_processes or 2, num_batches)
     elif num_processes not in (None, len(loaders)):
-        raise UserError(f"{len(loaders)} loaders for num_processes={num_processes}")
+        raise UserError(
+            f"{len(loaders)} loaders for num_processes={num_processes}",
+            "give one for each process; num_processes is for a pipeline",
+        )
     if not loaders:
-        raise UserError("no loader: give one for each process")
+        raise UserError("there is no loader", "give one for each process")
     readings = [_rows_read(loader, num_batches, row_id) for loader in loaders]
     again = [_rows_read(loader, num_batches, row_id) for loader in loaders]
     unseeded = list(_unlike_itself(readings, again))
@@ -128,7 +132,12 @@ def _rows_read(loader: Loader, num_batches: int, row_id: str | None) -> list[_Ba
 def _noted(batch: Mapping[str, Any], row_id: str | None) -> _Batch:
     arrays = {name: np.asarray(array) for name, array in batch.items()}
     if row_id is not None and row_id not in arrays:
-        raise UserError(f"row_id={row_id!r}: a batch has {', '.join(arrays)}")
+        meant = suggest.hint(row_id, arrays)
+        raise UserError(
+            f"row_id={row_id!r} is no entry of a batch",
+            *([meant] if meant else []),
+            f"entries: {', '.join(arrays) or 'none'}",
+        )
     specs = {name: (array.shape, str(array.dtype)) for name, array in arrays.items()}
     mask = arrays.pop("mask", None)
     named = arrays if row_id is None else {row_id: arrays[row_id]}

@@ -19,6 +19,7 @@ from fdlkit.run.preflight import preflight
 from fdlkit.run.progress import TextProgress
 from fdlkit.train.evaluation import EvaluationStoppedError
 from fdlkit.train.progress import NoProgress
+from fdlkit.train.samples_file import sample_lines
 from fdlkit.train.standalone import Chosen, EvaluatedCheckpoint, chosen_step
 from fdlkit.train.stop import Stop
 from fdlkit.train.writers import json_value
@@ -40,8 +41,8 @@ def evaluate(
 ) -> tuple[int, str]:
     """Evaluates a checkpoint of the run in a workdir, which may be going on.
 
-    What it comes to is kept in `evaluations/STEP.json` of the workdir; nothing else
-    there is touched.
+    What it comes to is kept in `evaluations/STEP.json` of the workdir, and texts that
+    the model wrote in `STEP.samples.jsonl` beside it; nothing else there is touched.
 
     Args:
       cfg: A config of a `Trainer`.
@@ -95,7 +96,7 @@ def evaluate(
         if not is_first:
             return 0, ""
         line = as_json(found)
-        keep(path, found.step, line)
+        keep(path, found, line)
         return 0, line
     finally:
         leave(distributed)
@@ -107,8 +108,8 @@ def as_json(found: EvaluatedCheckpoint) -> str:
     return json.dumps({"step": found.step, **values}, allow_nan=False) + "\n"
 
 
-def keep(path: epath.Path, step: int, line: str) -> None:
-    """Writes what a checkpoint came to, whole or not at all.
+def keep(path: epath.Path, found: EvaluatedCheckpoint, line: str) -> None:
+    """Writes what a checkpoint came to, each file whole or not at all.
 
     Raises:
       RunFailedError: It cannot be written.
@@ -116,9 +117,15 @@ def keep(path: epath.Path, step: int, line: str) -> None:
     folder = path / FOLDER
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        beside = folder / f".{step}.json.new"
-        beside.write_text(line)
-        beside.replace(folder / f"{step}.json")
+        texts = "".join(
+            sample_lines(found.step, name, texts) for name, texts in found.texts.items()
+        )
+        # The numbers last: where they are, so are the texts.
+        for name, text in (("samples.jsonl", texts), ("json", line)):
+            beside = folder / f".{found.step}.{name}.new"
+            if text:
+                beside.write_text(text)
+                beside.replace(folder / f"{found.step}.{name}")
     except OSError as error:
         raise RunFailedError(
             f"what was evaluated cannot be written in {folder}: "

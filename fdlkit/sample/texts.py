@@ -54,7 +54,7 @@ def sample(
         raise UserError("there is no prompt to continue")
     for name, number in (("max_tokens", max_tokens), ("num_samples", num_samples)):
         if number < 1:
-            raise UserError(f"{name}={number}: it is 1 at least")
+            raise UserError(f"{name}={number}: at least 1")
     sampler = Sampler(temperature=temperature, top_k=top_k, top_p=top_p)
     model = open_run(load(run, allow=allow), run, step=step)
     *_, rows = continued(

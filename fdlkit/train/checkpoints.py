@@ -19,6 +19,7 @@ from fdlkit.train.saved_state import (
     OPTIONAL,
     as_saved,
     as_there,
+    other_arrays,
     saved_fields,
     saved_window,
 )
@@ -26,6 +27,9 @@ from fdlkit.train.state import TrainState
 
 # The parts of a checkpoint, each a folder in it.
 ITEMS = ("state", "data", "record")
+
+# How many arrays a message names that are not as a checkpoint has them.
+MOST_ARRAYS = 4
 
 # Which checkpoint evaluated best, in the workdir.
 BEST_FILE = "best.json"
@@ -42,6 +46,13 @@ class CheckpointPolicy:
 
     every: int = 1000
     keep: int | None = 3
+
+    def __post_init__(self) -> None:
+        if self.keep is not None and self.keep < 1:
+            raise ValueError(
+                f"keep={self.keep}: a run goes on from its newest checkpoint, so at "
+                "least 1; None keeps all"
+            )
 
 
 def arrays_of(state: TrainState) -> dict[str, list[Any]]:
@@ -296,6 +307,7 @@ class Checkpoints:
         with self._explained("read", step):
             fields, window = self.fields(step), self.window(step)
             there = as_there(target, fields, window, scalar=shardings.step)
+            self._refuse_another_model(step, there)
             restored = self._manager.restore(
                 step,
                 args=self._args.Composite(
@@ -308,6 +320,23 @@ class Checkpoints:
         if state.window.shape != like.window.shape:
             unwanted.append("window")
         return dataclasses.replace(state, **dict.fromkeys(unwanted)), restored["data"]
+
+    def _refuse_another_model(self, step: int, state: TrainState) -> None:
+        wanted = jax.tree_util.tree_leaves_with_path(state)
+        arrays = {tree_path(path): array for path, array in wanted}
+        other = other_arrays(self._folder / str(step) / ITEMS[0], arrays)
+        if other:
+            more = (
+                [f"and {len(other) - MOST_ARRAYS} more"] if other[MOST_ARRAYS:] else []
+            )
+            raise RunFailedError(
+                f"the checkpoint of step {step} in {self._folder} is of another model "
+                "or optimizer",
+                *other[:MOST_ARRAYS],
+                *more,
+                "a run goes on with the model and the optimizer that it began with: "
+                "take those, or another workdir",
+            )
 
     def fields(self, step: int) -> frozenset[str]:
         """The fields of the state that was saved at a step."""
@@ -327,6 +356,8 @@ class Checkpoints:
         """Tells what Orbax and the file system raise in the words of a run."""
         try:
             yield
+        except RunFailedError:
+            raise
         except Exception as error:  # of many types, from threads and C++
             what = "a checkpoint" if step is None else f"the checkpoint of step {step}"
             whole = [s for s in saved_steps(self._folder) if s != step]

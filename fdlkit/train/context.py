@@ -26,7 +26,9 @@ import jax
 import jax.numpy as jnp
 
 from fdlkit.errors import UserError
+from fdlkit.key_guesses import likeliest_key, spelled_key
 from fdlkit.keys import DeadKeyError, get_key, is_key, keys_of, parse_key
+from fdlkit.suggest import did_you_mean
 from fdlkit.train.losses import Context, Loss
 from fdlkit.train.models import Model, Place
 
@@ -84,20 +86,53 @@ def wanted_parts(*parts: Any, keys: Sequence[str] = ()) -> tuple[str, ...]:
 def dead_keys(part: Any, where: str, context: Context) -> Iterator[DeadKeyError]:
     """The key paths of a part that lead nowhere in a context; nothing is computed.
 
-    Those into `metrics`, the states of metrics before, are not looked up.
+    Of those into `metrics`, the states of metrics before, the metric's name alone is
+    looked up.
 
     Args:
       part: A loss, a metric, or a mapping of them.
       where: Its config path.
       context: A step's, of arrays or of their shapes.
     """
+    if isinstance(part, Mapping):
+        yield from _dead_metrics(part, where)
     for path, key in keys_of(part, where).items():
-        if str(key).startswith("metrics."):
+        if isinstance(part, Mapping) and str(key).startswith("metrics."):
             continue
         try:
             get_key(context, key, wanted_by=path)
         except DeadKeyError as error:
             yield error
+
+
+def _dead_metrics(metrics: Mapping[str, Any], where: str) -> Iterator[DeadKeyError]:
+    """Key paths into the states of metrics that are not there yet, or not at all."""
+    before: list[str] = []
+    for name, metric in metrics.items():
+        for path, key in keys_of(metric, f"{where}[{name!r}]").items():
+            root, *rest = parse_key(key) if is_key(key) else (key,)
+            if root != "metrics" or not rest or rest[0] in before:
+                continue
+            read = str(rest[0])
+            comes_later = read in metrics and read != name
+            states = {"metrics": dict.fromkeys(before)}
+            meant = None if comes_later else likeliest_key(states, (root, read))
+            if meant is not None:
+                meant = spelled_key((*parse_key(meant), *rest[1:]))
+            hint = did_you_mean(meant)
+            do = "a metric reads the states of those before it"
+            yield DeadKeyError(
+                path,
+                key,
+                f"{path}={key!r} leads nowhere: no {read!r} among the metrics before "
+                f"{name!r}",
+                *([hint] if hint else []),
+                f"before it: {', '.join(before) or 'none'}",
+                f"put {read!r} before {name!r}: {do}" if comes_later else do,
+                meant=meant,
+                there=[f"metrics.{one}" for one in before],
+            )
+        before.append(name)
 
 
 def forward(
@@ -152,9 +187,9 @@ def capturing(model: Model) -> Any:
     apply = getattr(model, "apply_capturing", None)
     if apply is None:
         raise UserError(
-            f"a key path begins with interms, and {type(model).__name__} keeps no "
+            f"a key path begins with interms, and a {type(model).__name__} keeps no "
             "intermediates",
-            "a Flax Linen module does, without being changed",
+            "modules of Flax Linen and of Flax NNX do",
             "let the model return what is wanted, and read it from preds",
         )
     return apply

@@ -26,16 +26,8 @@ class Epoch:
         Args:
           number: How many evaluations were before it.
           num_batches: How many batches there are; None: without end.
-
-        Raises:
-          UserError: The data has no end.
         """
-        if num_batches is None:
-            raise UserError(
-                "the data of an evaluation repeats for ever (num_epochs=None), and "
-                "coverage=Epoch() reads all of it",
-                "give the data num_epochs=1, or coverage=First(n) or Rolling(n)",
-            )
+        assert num_batches is not None  # see `refuse_endless`
         return [(0, num_batches)]
 
 
@@ -87,6 +79,25 @@ class Rolling:
 
 
 Coverage = Epoch | First | Rolling
+
+
+def refuse_endless(data: Pipeline, path: str) -> None:
+    """Refuses data of which there is no `Epoch`.
+
+    Args:
+      data: What is evaluated on.
+      path: Where in the trainer it is.
+
+    Raises:
+      UserError: The data has no end.
+    """
+    if data.num_batches is None:
+        raise UserError(
+            f"{path} repeats for ever (num_epochs=None), and coverage=Epoch() reads "
+            "all of it",
+            f"give {path} num_epochs=1, or the evaluator coverage=First(n) or "
+            "Rolling(n)",
+        )
 
 
 def rows_in(pipeline: Pipeline, spans: list[Span]) -> int:

@@ -20,11 +20,15 @@ from fdlkit.train.evaluators import AnyEvaluator, Given, Which
 from fdlkit.train.generation import TokenGenerator
 from fdlkit.train.language import LanguageModel, language_model
 from fdlkit.train.models import as_model
+from fdlkit.train.result_names import Numbers
 from fdlkit.train.sampling import Sampler
 from fdlkit.train.setup import Setup
 from fdlkit.train.state import TrainState
 from fdlkit.train.stop import Stop
 from fdlkit.train.writers import SampleText
+
+# What is logged of texts.
+NUMBERS: Numbers = {"tokens": True, "ended": True}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -58,11 +62,12 @@ class GenerateText(AnyEvaluator):
         super().__post_init__()
         if isinstance(self.prompts, str) or not self.prompts:
             raise ValueError(
-                f"prompts={self.prompts!r}: it is a list of texts, one at least"
+                f"prompts={self.prompts!r}: it is a list of texts, one at least: "
+                "['def ']"
             )
         for name in ("max_tokens", "num_samples"):
             if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}: it is 1 at least")
+                raise ValueError(f"{name}={getattr(self, name)}: at least 1")
         if self.params is not None and self.params not in get_args(Which):
             meant = suggest.hint(str(self.params), get_args(Which))
             raise ValueError(
@@ -118,9 +123,10 @@ class TextEvaluation:
         self._generator: TokenGenerator | None = None
         self._note: str | None = None
 
-    def check(self) -> None:
+    def check(self) -> Numbers | None:
         """See `Evaluation`."""
         self._language()
+        return NUMBERS
 
     def __call__(
         self, state: TrainState, *, step: int, stop: Stop, in_flight: int

@@ -13,7 +13,14 @@ import numpy as np
 
 from fdlkit.data.pipeline import Pipeline
 from fdlkit.train.context import wanted_interms
-from fdlkit.train.coverage import Coverage, Epoch, Span, rows_expected, rows_in
+from fdlkit.train.coverage import (
+    Coverage,
+    Epoch,
+    Span,
+    refuse_endless,
+    rows_expected,
+    rows_in,
+)
 from fdlkit.train.feed import Feed
 from fdlkit.train.losses import Loss
 from fdlkit.train.metrics import Metric
@@ -23,7 +30,15 @@ from fdlkit.train.refusals import (
     explained_merge,
     explained_results,
     refuse_other_states,
+    told_losses,
     told_metrics,
+)
+from fdlkit.train.result_names import (
+    Numbers,
+    all_numbers,
+    numbers_of,
+    refuse_same_names,
+    shapes_in,
 )
 from fdlkit.train.setup import ArraySpecs, Setup, using
 from fdlkit.train.state import TrainState
@@ -55,8 +70,12 @@ class Evaluated:
 class Evaluation(Protocol):
     """What an evaluator does when it is due; made once a run."""
 
-    def check(self) -> None:
+    def check(self) -> Numbers | None:
         """Refuses what can be refused before anything compiles.
+
+        Returns:
+          The names of the numbers that it gives, as far as that is known; None: it is
+          not.
 
         Raises:
           UserError: Data that is missing, or has no end.
@@ -123,7 +142,7 @@ class EvalPrograms:
         if key not in self._lowered:
             step = make_eval_step(
                 as_model(measured.model),
-                measured.losses,
+                told_losses(measured.losses),
                 inputs=measured.inputs,
                 metrics=told_metrics(measured.metrics),
                 capture=wanted_interms(measured.losses, measured.metrics),
@@ -167,6 +186,7 @@ class DataEvaluation:
         measured: Measured,
         *,
         data: Pipeline,
+        data_path: str,
         default_seed: int,
         coverage: Coverage,
         number_of: Callable[[int], int],
@@ -178,6 +198,7 @@ class DataEvaluation:
           programs: Of the run.
           measured: What is computed of a batch.
           data: The rows.
+          data_path: Where in the trainer they are, for messages.
           default_seed: Of their order, where the data itself has no seed.
           coverage: Which of them.
           number_of: The number of an evaluation, from 0, by its step.
@@ -186,14 +207,16 @@ class DataEvaluation:
         self.measured = measured
         self._programs = programs
         self._data = data
+        self._data_path = data_path
         self._default_seed = default_seed
         self._coverage = coverage
         self._number_of = number_of
         self._is_known = is_known
 
-    def check(self) -> None:
+    def check(self) -> Numbers | None:
         """See `Evaluation`."""
-        self._coverage.spans(0, self._data.num_batches)
+        if isinstance(self._coverage, Epoch):
+            refuse_endless(self._data, self._data_path)
         self._data.batches().close()
         measured, setup = self.measured, self._programs.setup
         same = all(
@@ -201,15 +224,19 @@ class DataEvaluation:
             for name, array in measured.batch.items()
         )
         if not self._is_known or not same:
-            self.lower()
-            return
-        # The model and the losses have been traced on such batches.
-        with using(setup.mesh, setup.rules):
-            refuse_other_states(
-                told_metrics(measured.metrics),
-                {**setup.context, "batch": measured.batch},
-                where=measured.where,
-            )
+            states = shapes_in(self.lower().out_info)
+        else:
+            # The model and the losses have been traced on such batches.
+            with using(setup.mesh, setup.rules):
+                states = refuse_other_states(
+                    told_metrics(measured.metrics),
+                    {**setup.context, "batch": measured.batch},
+                    where=measured.where,
+                )
+        found = numbers_of(measured.metrics, states)
+        refuse_same_names(found, where=measured.where)
+        told = all_numbers(found)
+        return None if told is None else {**told, "rows": True}
 
     def lower(self) -> Any:
         """The lowered evaluation step."""

@@ -58,7 +58,12 @@ class AnyEvaluator(Occasions):
           programs: The run's compiled steps.
           given: What is the trainer's.
         """
-        raise NotImplementedError(f"{type(self).__name__} says no `start`")
+        raise UserError(
+            f"evaluators[{name!r}] is of {type(self).__name__}, which has no method "
+            "`start`",
+            "it returns what is called when the evaluator is due, an "
+            "fdlkit.train.evaluation.Evaluation",
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -152,10 +157,12 @@ class Evaluator(AnyEvaluator):
         measured = self.measured(name, given)
         assert measured is not None and data is not None
         part = "eval_data" if self.data is None else f"evaluators.{name}.data"
+        path = "eval_data" if self.data is None else f"evaluators[{name!r}].data"
         return DataEvaluation(
             programs,
             measured,
             data=data,
+            data_path=path,
             default_seed=derived_seed(given.seed, part),
             coverage=self.coverage,
             number_of=self.times_before,
@@ -231,7 +238,8 @@ def faults_of(
                 path=path,
                 what=f"no evaluator can be called {name!r}",
                 there=(
-                    f"its numbers are NAME/metric; {', '.join(NOT_NAMES)} name others",
+                    "its numbers are logged as NAME/metric: a text without /, and none "
+                    f"of {', '.join(NOT_NAMES)}, which name others",
                 ),
                 do="call it something else",
             )
@@ -303,8 +311,8 @@ def _of_metrics(name: str, path: str, metrics: Mapping[str, Metric]) -> Iterator
         yield Fault(
             kind="name",
             path=f"{path}[{ROWS!r}]",
-            what=f"a metric is called {ROWS!r}, as what is logged of how many rows "
-            "were seen",
+            what=f"{path}[{ROWS!r}] is called as what is logged of how many rows were "
+            "seen",
             do="call it something else",
         )
 
@@ -325,11 +333,17 @@ def _of_goal(
     is_part = any(goal.metric.startswith(f"{one}/") for one in known)
     if goal.metric in known or is_others or is_part:
         return
+
+    def bare(one: str) -> bool:
+        """Whether the goal names the metric alone, without its evaluator."""
+        return one.partition("/")[2] == goal.metric
+
     yield Fault(
         kind="goal",
         path=f"{field}.metric",
-        what=f"{field}.metric={goal.metric!r}: no evaluator logs that",
-        meant=suggest.hint(goal.metric, known),
+        what=f"{field}.metric={goal.metric!r} is logged by no evaluator",
+        meant=suggest.hint(goal.metric, known)
+        or suggest.did_you_mean(next((one for one in known if bare(one)), None)),
         there=(f"logged: {', '.join(known) or 'nothing'}",),
         do="name a metric as it is logged: EVALUATOR/metric",
     )

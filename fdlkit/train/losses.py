@@ -90,7 +90,9 @@ class Loss:
         Args:
           **read: What each `Key` field (but `mask`) leads to, by the field's name.
         """
-        raise NotImplementedError(f"{type(self).__name__} says no `values`")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no method `values`, the loss of each element"
+        )
 
     def counts(self, *args: Any, **read: Any) -> jax.Array | None:
         """Which elements the loss itself counts, besides the mask; None: all.
@@ -252,7 +254,9 @@ class RegressionLoss(Loss):
 
     def penalty(self, predictions: jax.Array, labels: jax.Array) -> jax.Array:
         """Of each difference, float32, of the shape of both."""
-        raise NotImplementedError(f"{type(self).__name__} says no `penalty`")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no method `penalty` of predictions and labels"
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -286,7 +290,10 @@ class Huber(RegressionLoss):
 
     def __post_init__(self) -> None:
         if self.delta <= 0:
-            raise ValueError(f"delta={self.delta} is not positive")
+            raise ValueError(
+                f"delta={self.delta}: it is how large a difference is where the line "
+                "begins, so above 0"
+            )
 
     def penalty(self, predictions: jax.Array, labels: jax.Array) -> jax.Array:
         """Optax's."""

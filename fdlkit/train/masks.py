@@ -11,6 +11,23 @@ import jax.numpy as jnp
 from fdlkit.errors import UserError
 
 
+class MaskError(UserError):
+    """A mask of other dims than what it is for.
+
+    Attributes:
+      shapes: Of the mask, and of the elements.
+    """
+
+    def __init__(self, where: str, mask: tuple[int, ...], elements: tuple[int, ...]):
+        self.shapes = (mask, elements)
+        super().__init__(
+            f"{where}: a mask {list(mask)} does not fit elements {list(elements)}",
+            "a mask has the shape of the elements, or their first dims",
+            f"set {where}.mask to the key path of one that has; None is batch.mask, "
+            "where a batch has one",
+        )
+
+
 def batch_mask(context: Mapping[str, Any]) -> Any | None:
     """The `mask` of a step's batch, where it has one.
 
@@ -30,7 +47,7 @@ def spread_mask(mask: Any | None, shape: tuple[int, ...], *, where: str) -> jax.
       where: Whose mask it is, for the message.
 
     Raises:
-      UserError: The mask has other dims.
+      MaskError: The mask has other dims.
     """
     if mask is None:
         return jnp.ones(shape, jnp.float32)
@@ -40,13 +57,7 @@ def spread_mask(mask: Any | None, shape: tuple[int, ...], *, where: str) -> jax.
         have in (want, 1) for have, want in zip(weights.shape, shape, strict=False)
     )
     if not fits:
-        raise UserError(
-            f"{where}: a mask {list(weights.shape)} does not fit elements "
-            f"{list(shape)}",
-            "a mask has the shape of the elements, or their first dims",
-            f"set {where}.mask to the key path of one that has; None is batch.mask, "
-            "where a batch has one",
-        )
+        raise MaskError(where, tuple(weights.shape), shape)
     return jnp.broadcast_to(weights.reshape(weights.shape + (1,) * extra), shape)
 
 

@@ -44,7 +44,9 @@ class Metric:
           **read: What each `Key` field leads to, by the field's name; `mask` always:
             `[batch, ...]` float32, or None where everything counts.
         """
-        raise NotImplementedError(f"{type(self).__name__} says no `state`")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no method `state`, what one batch comes to"
+        )
 
     def merge(self, a: State, b: State) -> State:
         """The state of what `a` and `b` are of, on the host; associative.
@@ -56,7 +58,9 @@ class Metric:
 
     def result(self, state: State) -> float | Mapping[str, float]:
         """The number that a state comes to, or several by name; on the host."""
-        raise NotImplementedError(f"{type(self).__name__} says no `result`")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no method `result`, the number of a state"
+        )
 
     def read(self, context: Context, *, where: str) -> dict[str, Any]:
         """The arguments of `state`, from a step's context.

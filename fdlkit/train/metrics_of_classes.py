@@ -156,9 +156,12 @@ def check_names(names: Sequence[str], num_classes: int) -> None:
       ValueError: Saying how many there are of both.
     """
     if num_classes < 1:
-        raise ValueError(f"num_classes={num_classes}: at least 1")
+        raise ValueError(f"num_classes={num_classes}: it counts classes, so at least 1")
     if names and len(names) != num_classes:
-        raise ValueError(f"{len(names)} names for num_classes={num_classes}")
+        raise ValueError(
+            f"{len(names)} names for num_classes={num_classes}: each class has one, or "
+            "none has"
+        )
 
 
 def count_cells(

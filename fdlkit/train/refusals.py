@@ -15,8 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from fdlkit.errors import RunFailedError, UserError
-from fdlkit.train.context import dead_keys, loss_path, step_spec
+from fdlkit.keys import get_key, keys_of
+from fdlkit.train.context import dead_keys, loss_path, step_spec, wanted_interms
 from fdlkit.train.losses import Context, Loss
+from fdlkit.train.masks import MaskError
 from fdlkit.train.metrics import Metric
 from fdlkit.train.states import compute_states, merge_states, results
 
@@ -63,6 +65,46 @@ def refuse_other_part(path: str, part: Any, base: type) -> None:
         raise UserError(
             f"{path} is a {type(part).__name__}, which is no {base.__name__}",
             f"make it a subclass of fdlkit's {base.__name__} that says {says}",
+        )
+
+
+def refuse_uncaptured(model: Any, parts: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuses key paths into `interms` of a model that keeps no intermediates.
+
+    Args:
+      model: A `Model`.
+      parts: Losses and metrics by name, by the trainer's field.
+
+    Raises:
+      UserError: Naming the key path.
+    """
+    if hasattr(model, "apply_capturing"):
+        return
+    for field, named in parts.items():
+        for name, part in named.items():
+            where = loss_path(named, name) if field == "loss" else f"{field}[{name!r}]"
+            for path, key in keys_of(part, where).items():
+                if wanted_interms(keys=[key]):
+                    raise UserError(
+                        f"{path}={key!r} leads nowhere: a {type(model).__name__} keeps "
+                        "no intermediates",
+                        "modules of Flax Linen and of Flax NNX do",
+                        "let the model return what is wanted, and read it from preds",
+                    )
+
+
+def refuse_other_optimizer(optimizer: Any) -> None:
+    """Refuses what is no Optax transformation.
+
+    Raises:
+      UserError: Saying what it is.
+    """
+    if not (hasattr(optimizer, "init") and hasattr(optimizer, "update")):
+        name = getattr(optimizer, "__name__", None)
+        what = repr(optimizer) if name is None else f"the function {name}"
+        raise UserError(
+            f"optimizer is {what:.80}, which is no Optax transformation",
+            "needed: something with `init` and `update`, as optax.adam(1e-3) returns",
         )
 
 
@@ -117,8 +159,9 @@ def refuse_other_names(field: str, parts: Any) -> None:
     for name in parts:
         if not isinstance(name, str):
             raise UserError(
-                f"{field}[{name!r}]: the name is a {type(name).__name__}, and has to "
-                "be text"
+                f"{field}[{name!r}]: a name has to be text, and this is of type "
+                f"{type(name).__name__}",
+                f"{field}[{str(name)!r}] would do",
             )
 
 
@@ -198,7 +241,7 @@ def _no_number(path: str, shape: tuple[int, ...]) -> UserError:
 
 def refuse_other_states(
     metrics: Mapping[str, Any], context: Context, *, where: str
-) -> None:
+) -> dict[str, Any]:
     """Refuses metrics that cannot be traced.
 
     Args:
@@ -206,10 +249,24 @@ def refuse_other_states(
       context: Shapes of what they read.
       where: The config path of the metrics.
 
+    Returns:
+      The shapes of their states, by name.
+
     Raises:
       UserError: See `told_metrics`.
     """
-    jax.eval_shape(functools.partial(compute_states, metrics, where=where), context)
+    states = functools.partial(compute_states, metrics, where=where)
+    return jax.eval_shape(states, context)
+
+
+def told_losses(losses: Mapping[str, Loss]) -> dict[str, Any]:
+    """Losses for `forward` that name themselves, and what they read, if they raise."""
+    return {name: functools.partial(_elements, loss) for name, loss in losses.items()}
+
+
+def _elements(loss: Loss, context: Context, *, where: str) -> Any:
+    with explained_part(where, reads=loss, context=context):
+        return loss(context, where=where)
 
 
 def told_metrics(metrics: Mapping[str, Metric]) -> dict[str, Any]:
@@ -222,8 +279,11 @@ def told_metrics(metrics: Mapping[str, Metric]) -> dict[str, Any]:
 
 
 def _state(metric: Metric, context: Context, *, where: str) -> Any:
-    with explained_part(where):
-        state = metric(context, where=where)
+    with explained_part(where, reads=metric, context=context):
+        try:
+            state = metric(context, where=where)
+        except MaskError as error:  # which the metric cannot say whose it is
+            raise MaskError(where, *error.shapes) from error
         dtypes = [jnp.asarray(leaf).dtype for leaf in jax.tree.leaves(state)]
     for dtype in dtypes:
         if not any(jnp.issubdtype(dtype, kind) for kind in STATE_KINDS):
@@ -281,21 +341,40 @@ def explained_merge(
 
 
 @contextlib.contextmanager
-def explained_part(path: str) -> Iterator[None]:
-    """Says which part of a config could not be traced, and where it failed."""
+def explained_part(
+    path: str, *, reads: Any = None, context: Context | None = None
+) -> Iterator[None]:
+    """Says which part of a config could not be traced, and where it failed.
+
+    Args:
+      path: Of the part.
+      reads: The part, where it is one with `Key` fields; what it read is told too.
+      context: What it read from.
+    """
     try:
         yield
     except UserError:
         raise
     except Exception as error:
-        raise UserError(f"{path} cannot be traced", *raised(error)) from error
+        read = [] if reads is None else read_by(reads, context or {})
+        raise UserError(f"{path} cannot be traced", *raised(error), *read) from error
+
+
+def read_by(part: Any, context: Context) -> list[str]:
+    """A line on what a part's key paths lead to: `it reads preds float32[8, 1]`."""
+    arrays = {}
+    for key in keys_of(part, "").values():
+        value = get_key(context, key)
+        if hasattr(value, "shape") and hasattr(value, "dtype"):
+            arrays[key] = f"{key} {value.dtype}{list(value.shape)}"
+    return [f"it reads {', '.join(arrays.values())}"] if arrays else []
 
 
 @contextlib.contextmanager
 def explained(
-    batch: Mapping[str, jax.ShapeDtypeStruct], what: str = "the model and loss do"
+    batch: Mapping[str, jax.ShapeDtypeStruct], what: str = "the model does"
 ) -> Iterator[None]:
-    """Says on what data a model or loss could not be traced, and where it failed."""
+    """Says on what data a model could not be traced, and where it failed."""
     try:
         yield
     except UserError:

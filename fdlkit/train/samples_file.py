@@ -28,6 +28,18 @@ class SampleLines(Writer):
         return SampleLinesSink(path)
 
 
+def sample_lines(step: int, name: str, texts: Sequence[SampleText]) -> str:
+    """What an evaluator of a name wrote after a step, a line each."""
+    lines = [
+        json.dumps(
+            {"step": step, "evaluator": name, **dataclasses.asdict(text)},
+            ensure_ascii=False,
+        )
+        for text in texts
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
 class SampleLinesSink:
     """Appends to the file; numbers are not for it."""
 
@@ -39,15 +51,8 @@ class SampleLinesSink:
 
     def write_texts(self, step: int, name: str, texts: Sequence[SampleText]) -> None:
         """Appends a line for each text."""
-        lines = [
-            json.dumps(
-                {"step": step, "evaluator": name, **dataclasses.asdict(text)},
-                ensure_ascii=False,
-            )
-            for text in texts
-        ]
         with self._path.open("a") as file:
-            file.write("".join(f"{line}\n" for line in lines))
+            file.write(sample_lines(step, name, texts))
 
     def flush(self) -> None:
         """Does nothing: each text is written when it is there."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -62,8 +63,30 @@ def saved_window(folder: epath.Path) -> int | None:
     Args:
       folder: The folder `state` of a checkpoint.
     """
-    arrays = (_metadata(folder).get("custom_metadata") or {}).get(ARRAYS) or {}
+    arrays = _saved_arrays(folder)
     return int(arrays["window"][1]) if "window" in arrays else None
+
+
+def other_arrays(folder: epath.Path, wanted: Mapping[str, Any]) -> list[str]:
+    """The arrays that a saved state has not, or of another shape, a line each.
+
+    Args:
+      folder: The folder `state` of a checkpoint; one that does not say what it has is
+        taken to have everything.
+      wanted: The shapes that are to be read, by the arrays' paths.
+    """
+    saved = _saved_arrays(folder)
+    found = []
+    for path, array in wanted.items() if saved else ():
+        _, *shape = saved.get(path, [None])
+        if path not in saved or tuple(shape) != tuple(array.shape):
+            there = f"{shape}" if path in saved else "none"
+            found.append(f"{path}: {there} there, {list(array.shape)} here")
+    return found
+
+
+def _saved_arrays(folder: epath.Path) -> dict[str, list[Any]]:
+    return (_metadata(folder).get("custom_metadata") or {}).get(ARRAYS) or {}
 
 
 def _metadata(folder: epath.Path) -> dict[str, Any]:

@@ -44,11 +44,15 @@ from fdlkit.train.models import LinenModel, Model, refuse_unlike_inputs
 from fdlkit.train.refusals import (
     explained,
     refuse_dead_keys,
+    refuse_other_optimizer,
     refuse_other_parts,
     refuse_other_schedules,
     refuse_other_states,
+    refuse_uncaptured,
+    told_losses,
     told_metrics,
 )
+from fdlkit.train.result_names import numbers_of, refuse_same_names
 from fdlkit.train.saved_state import OPTIONAL
 from fdlkit.train.state import TrainState
 from fdlkit.train.states import Packed
@@ -297,13 +301,15 @@ def prepare(
     check_stages(model, batches, mesh=mesh, rules=rules)
 
     shapes = shapes_on(mesh)
+    read = {"loss": losses, "metrics": metrics, "train_metrics": train_metrics}
+    refuse_uncaptured(model, read)
     with using(mesh, rules):
         state = shapes.state
 
         def context_of(variables: Any, batch: ArraySpecs, step: Any) -> Context:
             return forward(
                 model,
-                losses,
+                told_losses(losses),
                 inputs,
                 variables=variables,
                 batch=batch,
@@ -329,7 +335,8 @@ def prepare(
     refuse_other_schedules(schedules, losses, context)
     at_log_point = {**context, "grads": state.params, "updates": state.params}
     with using(mesh, rules):
-        refuse_other_states(told_at_log, at_log_point, where="train_metrics")
+        states = refuse_other_states(told_at_log, at_log_point, where="train_metrics")
+    refuse_same_names(numbers_of(train_metrics, states), where="train_metrics")
 
     layout = state_layout(shapes, rules)
     specs = {"params": layout.params, **layout.model_state}
@@ -386,6 +393,7 @@ def trace_shapes(
       UserError: A key path that leads nowhere, or a model that cannot be traced on
         its data.
     """
+    refuse_other_optimizer(optimizer)
     batch = abstract_batch(train_data)
     eval_batch = None if eval_data is None else abstract_batch(eval_data)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from etils import epath
@@ -20,6 +20,7 @@ from fdlkit.train.evaluation import Evaluation
 from fdlkit.train.progress import Progress
 from fdlkit.train.setup import Setup, programs_at_once
 from fdlkit.train.stop import Stop
+from fdlkit.train.writers import SampleText
 
 Chosen = int | Literal["last", "best"]
 
@@ -31,10 +32,12 @@ class EvaluatedCheckpoint:
     Attributes:
       step: How many updates it has.
       values: Numbers as a run logs them, `NAME/metric`.
+      texts: What the model wrote, by the evaluator's name.
     """
 
     step: int
     values: Mapping[str, float]
+    texts: Mapping[str, Sequence[SampleText]] = dataclasses.field(default_factory=dict)
 
 
 def evaluate_checkpoint(
@@ -65,6 +68,7 @@ def evaluate_checkpoint(
         state, _ = saved.restore(step, like=setup.state, shardings=setup.shardings)
     state = setup.completed(state)
     values: dict[str, float] = {}
+    texts: dict[str, Sequence[SampleText]] = {}
     for name, evaluation in evaluations.items():
         progress.say(f"evaluating step {step} ({name})")
         found = evaluation(
@@ -73,9 +77,12 @@ def evaluate_checkpoint(
         if found.note is not None:
             progress.say(f"{name}: {found.note}")
         own = {f"{name}/{key}": value for key, value in found.values.items()}
+        if found.texts:
+            texts[name] = found.texts
+            progress.say(f"{name}: {found.texts[0].shown()}")
         progress.update(step, own)
         values |= own
-    return EvaluatedCheckpoint(step, values)
+    return EvaluatedCheckpoint(step, values, texts)
 
 
 def chosen_step(workdir: epath.Path, which: Chosen) -> int:
@@ -90,7 +97,10 @@ def chosen_step(workdir: epath.Path, which: Chosen) -> int:
     """
     steps = sorted(saved_steps(workdir / "checkpoints"))
     if not steps:
-        raise UserError(f"there is no checkpoint in {workdir}")
+        raise UserError(
+            f"there is no checkpoint in {workdir} yet",
+            "a run's first is saved after `checkpoints.every` steps, or when it ends",
+        )
     if which == "last":
         return steps[-1]
     if which == "best":
@@ -102,6 +112,11 @@ def chosen_step(workdir: epath.Path, which: Chosen) -> int:
                 f"checkpoints: {', '.join(map(str, steps))}",
             )
         which = _step_in(path)
+        if which not in steps:
+            raise UserError(
+                f"{path} names step {which}, of which there is no checkpoint",
+                f"checkpoints: {', '.join(map(str, steps))}",
+            )
     if which not in steps:
         raise UserError(
             f"{workdir} has no checkpoint of step {which}",

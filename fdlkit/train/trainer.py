@@ -29,7 +29,7 @@ from fdlkit.train.evaluators import (
     with_eval_data,
 )
 from fdlkit.train.feed import Feed
-from fdlkit.train.goals import KeepBest, StopEarly
+from fdlkit.train.goals import Goal, KeepBest, StopEarly
 from fdlkit.train.loop import Plan, Result, check_data, train_loop
 from fdlkit.train.loss_scale import DynamicLossScale, LossScale
 from fdlkit.train.losses import Context, CrossEntropy, Loss
@@ -38,6 +38,7 @@ from fdlkit.train.models import as_model
 from fdlkit.train.nonfinite import SkipNonfinite
 from fdlkit.train.pgle import Pgle, refuse_pgle
 from fdlkit.train.progress import NoProgress, Progress
+from fdlkit.train.result_names import refuse_unlogged_goals
 from fdlkit.train.setup import Setup, Shapes, prepare, trace_shapes, using
 from fdlkit.train.standalone import (
     Chosen,
@@ -166,7 +167,8 @@ class Trainer:
                 raise ValueError(f"{name}={value}: it counts steps, so at least 1")
         if self.microbatches < 1:
             raise ValueError(
-                f"microbatches={self.microbatches}: a batch is one of them at least"
+                f"microbatches={self.microbatches}: it counts the parts of a batch, so "
+                "at least 1"
             )
 
     @property
@@ -303,11 +305,12 @@ class Trainer:
         """
         setup = self.setup
         wanted = {name: a.shape[1:] for name, a in setup.batch.items()}
-        if {name: a.shape[1:] for name, a in batch.items()} != wanted:
+        given_rows = {name: a.shape[1:] for name, a in batch.items()}
+        if given_rows != wanted:
             raise UserError(
                 "this batch is not like those of train_data",
-                f"it has {', '.join(batch) or 'nothing'}; wanted: "
-                + ", ".join(f"{n} [batch, {str(s)[1:-1]}]" for n, s in wanted.items()),
+                f"it has {_spelled_rows(given_rows) or 'nothing'}",
+                f"wanted: {_spelled_rows(wanted)}",
             )
         batch_size = next(iter(batch.values())).shape[0]
         placed = Feed(batch_size, setup.batch_sharding).place(batch)
@@ -404,14 +407,16 @@ class Trainer:
             has_ema=self.ema is not None,
         )
 
+    @property
+    def goals(self) -> dict[str, Goal]:
+        """What decides by the metrics of evaluators, by the field that says it."""
+        goals = {"keep_best": self.keep_best, "stop_early": self.stop_early}
+        return {name: goal for name, goal in goals.items() if goal is not None}
+
     def faults(self) -> Iterator[Fault]:
         """What is wrong with the evaluators, before anything is traced."""
-        goals = {"keep_best": self.keep_best, "stop_early": self.stop_early}
         return faults_of(
-            self.evaluators,
-            self.given,
-            eval_every=self.eval_every,
-            goals={name: goal for name, goal in goals.items() if goal is not None},
+            self.evaluators, self.given, eval_every=self.eval_every, goals=self.goals
         )
 
     @functools.cached_property
@@ -462,12 +467,13 @@ class Trainer:
         """Refuses what can be refused of the evaluators alone.
 
         Raises:
-          UserError: See `faults`; or data that is missing, or does not fit.
+          UserError: See `faults`; or data that is missing, or does not fit; or two
+            metrics of one name, or a goal that goes by what no evaluator logs.
         """
         for fault in self.faults():
             raise fault.error()
-        for evaluation in self.evaluations.values():
-            evaluation.check()
+        told = {name: one.check() for name, one in self.evaluations.items()}
+        refuse_unlogged_goals(self.goals, told)
 
     def evaluate(
         self,
@@ -494,7 +500,8 @@ class Trainer:
         step = chosen_step(path, which)
         if not self.all_evaluators:
             raise UserError(
-                "there is nothing to evaluate on: no eval_data, and no evaluators"
+                "there is nothing to evaluate on: no eval_data, and no evaluators",
+                "give the trainer eval_data, or an evaluator with data",
             )
         self.check_evaluations()
         return evaluate_checkpoint(
@@ -538,3 +545,9 @@ class Trainer:
             stop=stop or Stop(),
             progress=progress or NoProgress(),
         )
+
+
+def _spelled_rows(shapes: Mapping[str, Sequence[int]]) -> str:
+    """`x [batch, 4], labels [batch]`, of the shapes of a row."""
+    dims = {name: ", ".join(map(str, ("batch", *row))) for name, row in shapes.items()}
+    return ", ".join(f"{name} [{text}]" for name, text in dims.items())

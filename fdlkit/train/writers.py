@@ -260,17 +260,22 @@ class WriterThread:
     """
 
     def __init__(self, writers: Sequence[Writer], workdir: epath.Path, step: int):
-        try:
-            self._sinks = [writer.open(workdir, step) for writer in writers]
-        except UserError:
-            raise
-        except Exception as error:  # a service's client raises what it likes
-            raise RunFailedError(
-                f"what is logged cannot be written in {workdir}",
-                f"{type(error).__name__}: {error}",
-            ) from error
+        self._sinks: list[tuple[str, Sink]] = []
+        for writer in writers:
+            name = type(writer).__name__
+            try:
+                self._sinks.append((name, writer.open(workdir, step)))
+            except UserError:
+                raise
+            except Exception as error:  # a service's client raises what it likes
+                raise RunFailedError(
+                    f"the writer {name} cannot begin in {workdir}",
+                    f"{type(error).__name__}: {error}",
+                    "the run has not begun: mend that, or leave the writer out",
+                ) from error
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._error: BaseException | None = None
+        # The writer's name, and what it raised.
+        self._error: tuple[str, BaseException] | None = None
         self._thread = threading.Thread(
             target=self._run, name="fdlkit-writers", daemon=True
         )
@@ -282,11 +287,11 @@ class WriterThread:
     def __exit__(self, exc_type: object, *rest: object) -> None:
         self._queue.put(None)
         self._thread.join()
-        for sink in self._sinks:
+        for name, sink in self._sinks:
             try:
                 sink.close()
             except Exception as error:  # noqa: BLE001 - raised below
-                self._error = self._error or error
+                self._error = self._error or (name, error)
         if exc_type is None:
             self._raise()
 
@@ -307,26 +312,24 @@ class WriterThread:
 
     def _raise(self) -> None:
         if self._error is not None:
-            error, self._error = self._error, None
+            (name, error), self._error = self._error, None
             raise RunFailedError(
-                "the logged numbers could not be written",
+                f"the logged numbers could not be written by the writer {name}",
                 f"{type(error).__name__}: {error}",
+                "the run goes on from its last checkpoint",
             ) from error
 
     def _run(self) -> None:
         while (item := self._queue.get()) is not None:
-            try:
-                if isinstance(item, threading.Event):
-                    for sink in self._sinks:
+            for name, sink in self._sinks:
+                try:
+                    if isinstance(item, threading.Event):
                         sink.flush()
-                elif len(item) == 2:
-                    for sink in self._sinks:
+                    elif len(item) == 2:
                         sink.write(*item)
-                else:
-                    for sink in self._sinks:
-                        if isinstance(sink, TextSink):
-                            sink.write_texts(*item)
-            except BaseException as error:  # noqa: BLE001 - raised in the loop's thread
-                self._error = self._error or error
+                    elif isinstance(sink, TextSink):
+                        sink.write_texts(*item)
+                except BaseException as error:  # noqa: BLE001 - raised by the loop
+                    self._error = self._error or (name, error)
             if isinstance(item, threading.Event):
                 item.set()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import io
-import pathlib
 import re
 import shlex
 import sys
@@ -13,13 +11,12 @@ import types
 
 import pytest
 
-import fdlkit
 from fdlkit.cli import main as cli
 from fdlkit.errors import UserError
 from fdlkit.overrides.problems import BadTextError
+from tests import messages
 from tests.cli.sessions import FILES, SESSIONS
 
-HOUSE = pathlib.Path(fdlkit.__file__).parent
 ROOMS = ("graph", "overrides", "serialize", "targets", "view", "cli")
 
 # Where no command line leads, and which test sees what is said there instead.
@@ -76,11 +73,12 @@ def said(tmp_path_factory):
         patch.chdir(folder)
         patch.setenv("COLUMNS", "80")
         run(["show", "trouble.py:base", "--format=json", "--out=good.json"])
-        raised = watched(patch)
-        for name, lines in SESSIONS.items():
-            found[name] = "\n".join(
-                session(line, name).replace(str(folder), "<folder>") for line in lines
-            )
+        with messages.listening([UserError, BadTextError]) as raised:
+            for name, lines in SESSIONS.items():
+                found[name] = "\n".join(
+                    session(line, name).replace(str(folder), "<folder>")
+                    for line in lines
+                )
         written = {p.name for p in folder.iterdir()} - {n.split("/")[0] for n in FILES}
     sys.path[:] = before_path
     for module in set(sys.modules) - before:
@@ -104,24 +102,6 @@ def session(line: str, name: str) -> str:
     return f"$ fdlkit {shown}\n{err}[exit {code}]\n"
 
 
-def watched(patch: pytest.MonkeyPatch) -> set[tuple[str, int]]:
-    """The lines of the house that were at work when an error was made."""
-    lines: set[tuple[str, int]] = set()
-    for kind in (UserError, BadTextError):
-
-        def init(self, *args, original=kind.__init__, **kwargs):
-            frame = sys._getframe(1)
-            for _ in range(3):  # a subclass and a helper that only words it
-                if frame is None:
-                    break
-                lines.add((frame.f_code.co_filename, frame.f_lineno))
-                frame = frame.f_back
-            original(self, *args, **kwargs)
-
-        patch.setattr(kind, "__init__", init)
-    return lines
-
-
 @pytest.mark.parametrize("name", SESSIONS)
 def test_what_is_said_is_as_in_the_golden_file(name, said, golden):
     golden(name, said.texts[name])
@@ -141,39 +121,14 @@ def test_nothing_is_written_where_something_is_refused(said):
     assert "w" not in said.written
 
 
-def sites() -> dict[str, tuple[str, int, int]]:
-    """Every place in the rooms that words an error: its name, its file and lines."""
-    kinds = {"UserError", "BadTextError", "PathError", "BrokenReferenceError"}
-    found = {}
-    for room in ROOMS:
-        for path in sorted((HOUSE / room).rglob("*.py")):
-            module = ".".join(path.relative_to(HOUSE).with_suffix("").parts)
-            counts: dict[str, int] = {}
-            todo: list[tuple[ast.AST, str]] = [(ast.parse(path.read_text()), "")]
-            while todo:
-                node, owner = todo.pop()
-                if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                    owner = f"{owner}.{node.name}".lstrip(".")
-                if isinstance(node, ast.Call) and (
-                    getattr(node.func, "id", None) in kinds
-                ):
-                    counts[owner] = counts.get(owner, 0) + 1
-                    name = f"{module}:{owner}#{node.lineno}"
-                    found[name] = (str(path), node.lineno, node.end_lineno)
-                todo += [(child, owner) for child in ast.iter_child_nodes(node)]
-    return found
-
-
 def test_every_place_that_words_an_error_is_heard(said):
-    places = sites()
-    silent = {
-        name
-        for name, (file, first, last) in places.items()
-        if not any((file, line) in said.raised for line in range(first, last + 1))
-    }
-    unknown = {name for name in silent if name.partition("#")[0] not in SEEN_ELSEWHERE}
-    assert not unknown, "\n".join(
-        ["no golden line says this: add one to tests/cli/sessions.py", *sorted(unknown)]
+    files = [
+        path for room in ROOMS for path in sorted((messages.HOUSE / room).rglob("*.py"))
+    ]
+    kinds = {"UserError", "BadTextError", "PathError", "BrokenReferenceError"}
+    messages.refuse_silence(
+        messages.sites(files, made=kinds),
+        said.raised,
+        SEEN_ELSEWHERE,
+        add_to="tests/cli/sessions.py",
     )
-    stale = set(SEEN_ELSEWHERE) - {name.partition("#")[0] for name in silent}
-    assert not stale, "these are heard now"

@@ -18,12 +18,13 @@ BLOCKS = re.findall(r"```python\n(import .*?)```", TEXT, re.DOTALL)
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """The page's experiment, run for a few steps."""
+    """The page's experiment with a small model, run for a few steps."""
     folder = tmp_path_factory.mktemp("page")
     (folder / "mine.py").write_text(BLOCKS[0])
     target, workdir = f"{folder / 'mine.py'}:watched", folder / "run"
     short = ["num_train_steps=20", "log_every=20", "eval_data.batch_size=1024"]
-    overrides = [f"--fdl_set={one}" for one in short]
+    small = ["model.hidden=32", "model.layers.n=1"]
+    overrides = [f"--fdl_set={one}" for one in short + small]
     assert main(["train", target, f"--workdir={workdir}", *overrides]) == 0
     return workdir
 

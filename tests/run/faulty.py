@@ -8,12 +8,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from flax import nnx
 from jaxtyping import Float
 
 from fdlkit.data.pipeline import Pipeline
 from fdlkit.data.source import InMemory
+from fdlkit.nn.pipelining import Pipelining
+from fdlkit.nn.repeat import Repeat
 from fdlkit.sharding.mesh import Mesh, MeshAxes
 from fdlkit.train.metrics import MeanLoss
+from fdlkit.train.nnx_models import NnxModel
 from fdlkit.train.trainer import Trainer
 
 VOCAB = 8
@@ -88,6 +92,53 @@ def base(
         num_train_steps=5,
         mesh=fdl.Config(Mesh, ici=fdl.Config(MeshAxes, data=devices)),
     )
+
+
+class NnxNet(nnx.Module):
+    """Numbers for each label, of an NNX module with a state and a random stream."""
+
+    def __init__(self, *, rngs: nnx.Rngs, fault: str = ""):
+        self.embed = nnx.Embed(VOCAB, 4, rngs=rngs)
+        self.norm = nnx.BatchNorm(4, rngs=rngs)
+        self.dropout = nnx.Dropout(0.1, rngs=rngs)
+        self.head = nnx.Linear(4, VOCAB, rngs=rngs)
+        self.fault = fault
+
+    def __call__(self, tokens: jax.Array) -> jax.Array:
+        y = self.dropout(self.norm(self.embed(tokens)))
+        return self.head(jnp.log(y - 99.0) if self.fault == "nan" else y)
+
+
+def of_nnx(*, fault: str = "") -> fdl.Config[Trainer]:
+    """The same, of an NNX module."""
+    cfg = base()
+    cfg.model = fdl.Config(NnxModel, fdl.Partial(NnxNet, fault=fault))
+    return cfg
+
+
+def embedded(tokens: jax.Array) -> jax.Array:
+    """What stands for tokens in the layers."""
+    return nn.Embed(features=4, num_embeddings=VOCAB, name="embed")(tokens)
+
+
+class Stacked(nn.Module):
+    """Numbers for each label, of a stack of layers."""
+
+    layers: nn.Module
+
+    @nn.compact
+    def __call__(self, tokens: jax.Array) -> jax.Array:
+        x = embedded(tokens)
+        return nn.Dense(VOCAB, name="head")(self.layers(x))
+
+
+def in_stages(*, fault: str = "") -> fdl.Config[Trainer]:
+    """The same, of layers that are computed in stages."""
+    cfg = base()
+    stages = fdl.Config(Pipelining, num_stages=2, num_microbatches=4)
+    layer = fdl.Config(Body, fault=fault)
+    cfg.model = fdl.Config(Stacked, fdl.Config(Repeat, layer, 2, pipeline=stages))
+    return cfg
 
 
 def exploding() -> fdl.Config[Trainer]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import pathlib
 import shutil
 import sys
@@ -21,6 +22,9 @@ from fdlkit.run import launch
 from fdlkit.sample.opening import open_run
 from fdlkit.targets.loading import load
 from fdlkit.train.checkpoints import Checkpoints
+from fdlkit.train.decode import GenerateText
+from fdlkit.train.ema import Ema
+from fdlkit.train.goals import KeepBest
 from fdlkit.train.stop import Stop
 from tests.train import toys
 
@@ -285,3 +289,64 @@ def test_a_run_on_other_devices_is_sampled_on_one(run_dir):
 def test_numbers_of_python_are_refused_alike(run_dir, named, why):
     with pytest.raises(UserError, match=why):
         fdlkit.sample(str(run_dir), **({"prompts": "x"} | named))
+
+
+@pytest.fixture(scope="module")
+def best_run(tmp_path_factory) -> pathlib.Path:
+    """A run that keeps averages, writes texts, and has its best checkpoint first."""
+    folder = tmp_path_factory.mktemp("best")
+    text = folder / "text.txt"
+    text.write_text("def f(x):\n    return x\n" * 400)
+    cfg = config(text)
+    cfg.ema = fdl.Config(Ema, decay=0.5)
+    cfg.checkpoints.every = 1
+    write = fdl.Config(GenerateText, prompts=["def ", "x"], max_tokens=4, every=1)
+    cfg.evaluators = {"text": write}
+    cfg.keep_best = fdl.Config(KeepBest, metric="text/ended", mode="max")
+    workdir = folder / "run"
+    code = launch.train(
+        cfg,
+        target="lm.py:tiny",
+        argv=(),
+        directory=str(workdir),
+        stop=Stop(),
+        check="off",
+        stream=io.StringIO(),
+    )
+    assert code == 0
+    return workdir
+
+
+def test_the_best_checkpoint_is_the_one_that_the_run_noted(best_run, capsys):
+    best = json.loads((best_run / "best.json").read_text())["step"]
+    assert best == 1 != max(map(int, os.listdir(best_run / "checkpoints")))
+    argv = [str(best_run), "--prompt=def ", "--max_tokens=3", "--format=json"]
+    said = json.loads(written(capsys, *argv, "--step=best"))
+    assert said["step"] == best
+    assert said == json.loads(written(capsys, *argv, f"--step={best}"))
+
+
+def test_where_a_run_keeps_averages_they_write(best_run):
+    trainer = fdlkit.build(load(str(best_run)))
+    setup = trainer.setup
+    with Checkpoints(best_run / "checkpoints", trainer.checkpoints) as checkpoints:
+        state, _ = checkpoints.restore(3, like=setup.state, shardings=setup.shardings)
+    model = open_run(load(str(best_run)), str(best_run))
+    for tree, is_it in ((state.ema, True), (state.params, False)):
+        rest = optax.tree.sub(model.variables["params"], tree)
+        assert (float(optax.tree.norm(rest)) == 0.0) is is_it
+
+
+def test_a_checkpoint_that_is_evaluated_alone_writes_the_texts_of_the_run(
+    best_run, tmp_path, capsys
+):
+    workdir = shutil.copytree(best_run, tmp_path / "run")
+    assert main(["train", str(workdir), f"--workdir={workdir}", "--eval_only=2"]) == 0
+    told = capsys.readouterr().err
+    of_run = [json.loads(one) for one in (workdir / "samples.jsonl").open()]
+    alone = [
+        json.loads(one) for one in (workdir / "evaluations" / "2.samples.jsonl").open()
+    ]
+    assert alone == [one for one in of_run if one["step"] == 2]
+    assert [one["prompt"] for one in alone] == ["def ", "x"]
+    assert f"text: {alone[0]['prompt'] + alone[0]['text']!r}" in told

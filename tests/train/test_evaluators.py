@@ -201,7 +201,8 @@ def test_data_without_end_is_evaluated_in_parts(tmp_path):
             {"evaluators": {"train": Evaluator()}},
             (
                 "no evaluator can be called 'train'",
-                "its numbers are NAME/metric; train, losses, schedules name others",
+                "its numbers are logged as NAME/metric: a text without /, and none of "
+                "train, losses, schedules, which name others",
                 "call it something else",
             ),
         ),
@@ -223,7 +224,8 @@ def test_data_without_end_is_evaluated_in_parts(tmp_path):
             {"evaluators": {3: Evaluator()}},
             (
                 "no evaluator can be called 3",
-                "its numbers are NAME/metric; train, losses, schedules name others",
+                "its numbers are logged as NAME/metric: a text without /, and none of "
+                "train, losses, schedules, which name others",
                 "call it something else",
             ),
         ),
@@ -244,7 +246,7 @@ def test_data_without_end_is_evaluated_in_parts(tmp_path):
         (
             {"metrics": {"rows": MeanLoss()}},
             (
-                "a metric is called 'rows', as what is logged of how many rows were "
+                "metrics['rows'] is called as what is logged of how many rows were "
                 "seen",
                 "call it something else",
             ),
@@ -252,7 +254,7 @@ def test_data_without_end_is_evaluated_in_parts(tmp_path):
         (
             {"keep_best": KeepBest(metric="eval/los")},
             (
-                "keep_best.metric='eval/los': no evaluator logs that",
+                "keep_best.metric='eval/los' is logged by no evaluator",
                 "did you mean 'eval/loss'?",
                 "logged: eval/loss, eval/rows",
                 "name a metric as it is logged: EVALUATOR/metric",
@@ -261,7 +263,7 @@ def test_data_without_end_is_evaluated_in_parts(tmp_path):
         (
             {"stop_early": StopEarly(patience=1), "eval_data": None},
             (
-                "stop_early.metric='eval/loss': no evaluator logs that",
+                "stop_early.metric='eval/loss' is logged by no evaluator",
                 "logged: nothing",
                 "name a metric as it is logged: EVALUATOR/metric",
             ),
@@ -408,13 +410,28 @@ def test_a_metric_of_several_numbers_is_gone_by_by_its_part(tmp_path):
     result = make_trainer(stop_early=goal, **changes).train(tmp_path / "run")
     assert result.step == 1
     wrong = StopEarly(metric="eval/loss/haf", reaches=1e9)
-    with pytest.raises(RunFailedError) as failed:
+    with pytest.raises(UserError) as refused:
         make_trainer(stop_early=wrong, **changes).train(tmp_path / "wrong")
-    assert failed.value.lines == (
-        "stop_early.metric='eval/loss/haf': no such number was logged",
+    assert refused.value.lines == (
+        "stop_early.metric='eval/loss/haf' is logged by no evaluator",
         "did you mean 'eval/loss/half'?",
-        "logged: eval/loss/half, eval/rows",
+        "name a number that is logged: eval/loss/half, eval/rows",
     )
+    assert not (tmp_path / "wrong").exists()
+
+
+def test_names_that_follow_from_what_was_counted_are_known_at_the_first_evaluation(
+    tmp_path,
+):
+    class Unsure(MeanLoss):
+        def result(self, state):
+            shares = state["loss"]
+            return {"half": math.log(super().result(state)) * len(shares)}
+
+    wrong = StopEarly(metric="eval/loss/haf", reaches=1e9)
+    changes = {"metrics": {"loss": Unsure()}, "num_train_steps": 2, "eval_every": 1}
+    with pytest.raises(RunFailedError, match="no such number was logged"):
+        make_trainer(stop_early=wrong, **changes).train(tmp_path)
 
 
 @pytest.mark.parametrize("name", ['pr\u00e9cision "1"', "back\\slash"])
@@ -433,8 +450,9 @@ def test_no_histogram_is_the_best(tmp_path):
     changes = {"metrics": {"h": Histogram()}, "eval_every": 1}
     goals = [{"keep_best": KeepBest(metric="eval/h")}, {}]
     trainers = [make_trainer(num_train_steps=2, **changes, **g) for g in goals]
-    with pytest.raises(RunFailedError, match="metric='eval/h' is a histogram"):
+    with pytest.raises(UserError, match="metric='eval/h' is a histogram"):
         trainers[0].train(tmp_path / "goal")
+    assert not (tmp_path / "goal").exists()
     # One that was logged before the goal was set is none to go by either.
     trainers[1].train(tmp_path / "run")
     log = JsonLines()

@@ -341,7 +341,7 @@ def test_states_are_traced_and_of_32_bits():
 
 
 def test_a_metric_without_a_state_says_so():
-    with pytest.raises(NotImplementedError, match="Metric says no `state`"):
+    with pytest.raises(NotImplementedError, match="Metric has no method `state`"):
         Metric()({"batch": {}})
 
 
@@ -349,7 +349,10 @@ def test_a_metric_without_a_state_says_so():
     ("make", "message"),
     [
         (lambda: TopK(k=0), "k=0: it counts classes"),
-        (lambda: LabelCounts(num_classes=0), "num_classes=0: at least 1"),
+        (
+            lambda: LabelCounts(num_classes=0),
+            "num_classes=0: it counts classes, so at least 1",
+        ),
         (
             lambda: ConfusionMatrix(num_classes=3, names=("a",)),
             "1 names for num_classes=3",

@@ -108,7 +108,7 @@ def test_any_number_is_a_weight(weight):
         ({"schedules": {"a": "x"}}, r"schedules\['a'\]='x' is neither"),
         ({"learning_rate": "x"}, "learning_rate='x' is neither"),
         ({"metrics": [MeanLoss()]}, "metrics is a list"),
-        ({"metrics": {1: MeanLoss()}}, r"metrics\[1\]: the name is a int"),
+        ({"metrics": {1: MeanLoss()}}, r"metrics\[1\]: a name has to be text, .*int"),
     ],
     ids=["shape", "raises", "text", "rate", "list", "number"],
 )

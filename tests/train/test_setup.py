@@ -93,7 +93,7 @@ def test_a_model_that_does_not_fit_its_data_is_refused_with_shapes_and_place():
     with pytest.raises(UserError) as caught:
         _ = make_trainer(model=Broken()).setup
     what, why, where = caught.value.lines
-    assert what == "the model and loss do not run on a batch of x [8, 4], labels [8, 1]"
+    assert what == "the model does not run on a batch of x [8, 4], labels [8, 1]"
     assert "(8, 4)" in why
     assert "test_setup.py" in where
 

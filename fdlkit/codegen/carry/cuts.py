@@ -157,9 +157,9 @@ def of_arguments(
     start = text.index("(", module.span(call.func)[1]) + 1
     spans: list[tuple[int, int]] = []  # of each with the comma after it
     for number, element in enumerate(elements):
-        end = module.span(element)[1]  # type: ignore[arg-type]
+        end = module.span(element)[1]
         if number + 1 < len(elements):
-            following = module.span(elements[number + 1])[0]  # type: ignore[arg-type]
+            following = module.span(elements[number + 1])[0]
             end = text.index(",", end, following) + 1
         else:
             end = close
@@ -171,7 +171,7 @@ def of_arguments(
             yield Edit(*spans[number], "")
     begin = spans[0][0]
     if last >= 0:
-        begin = module.span(elements[last])[1]  # type: ignore[arg-type]
+        begin = module.span(elements[last])[1]
     comma = re.match(r"[\s)]*,", text[begin:close])
     if comma is not None:
         yield Edit(begin + comma.end() - 1, close, "")

@@ -33,8 +33,9 @@ def without_options(
     program, starts = _program(texts, is_open, rest)
     names_before = _names(program.module)
     # What is there for a reason that is not seen here stays.
-    roots = frozenset(place for place, *_ in pruning.Reached(program).missed())
-    while found := _edits(program, roots):
+    asked: pruning.Asked = {}
+    roots = frozenset(place for place, *_ in pruning.Reached(program, asked).missed())
+    while found := _edits(program, asked, roots):
         before = texts
         texts = [
             _edited(text, start, found)
@@ -52,10 +53,12 @@ def without_options(
     return dataclasses.replace(carried, sections=tuple(sections), imports=imports)
 
 
-def _edits(program: Program, roots: Set[pruning.Place]) -> list[Edit]:
+def _edits(
+    program: Program, asked: pruning.Asked, roots: Set[pruning.Place]
+) -> list[Edit]:
     """The next changes, of one kind: what one removes lets others remove more."""
     return (
-        pruning.edits(program, roots)
+        pruning.edits(program, asked, roots)
         or list(unread.edits(program))
         or folding.edits(program)
         or list(pruning.joined_returns(program.module, program))

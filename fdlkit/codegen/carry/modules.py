@@ -138,7 +138,7 @@ class Module:
             column = len(text.encode()[:column].decode())
         return self._starts[line - 1] + column
 
-    def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
+    def span(self, node: ast.expr | ast.stmt | ast.keyword) -> tuple[int, int]:
         """Where a node's text begins and ends."""
         assert node.end_lineno is not None and node.end_col_offset is not None
         return (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import collections
 import functools
 from collections.abc import Collection, Iterator
 
@@ -43,6 +44,20 @@ class Program:
             for inner in cls.body:
                 if isinstance(inner, FUNCTIONS):
                     self.methods.setdefault(inner.name, []).append((cls.name, inner))
+
+    @functools.cached_property
+    def num_uses(self) -> collections.Counter[tuple[type[ast.AST], str]]:
+        """How often a name, or an attribute of a name, stands in the text."""
+        return collections.Counter(filter(None, map(_used, ast.walk(self.module.tree))))
+
+    @functools.cached_property
+    def calls(self) -> dict[tuple[type[ast.AST], str], list[ast.Call]]:
+        """The calls of what has a name, or of attributes of a name."""
+        found: dict[tuple[type[ast.AST], str], list[ast.Call]] = {}
+        for node in ast.walk(self.module.tree):
+            if isinstance(node, ast.Call) and (used := _used(node.func)):
+                found.setdefault(used, []).append(node)
+        return found
 
     def is_open(self, name: str) -> bool:
         """Whether a definition may change."""
@@ -143,6 +158,12 @@ class Program:
             if name in map(_name, targets) or getattr(inner, "name", None) == name:
                 return True
         return False
+
+
+def _used(node: ast.AST) -> tuple[type[ast.AST], str] | None:
+    if isinstance(node, ast.Name):
+        return ast.Name, node.id
+    return (ast.Attribute, node.attr) if isinstance(node, ast.Attribute) else None
 
 
 def defaults(function: Function) -> Iterator[tuple[str, Known]]:

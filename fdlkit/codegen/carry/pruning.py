@@ -14,6 +14,9 @@ from fdlkit.codegen.carry.scopes import attribute_names, uses
 
 # A definition, or a method of a class: `("Box", "area")`.
 Place = tuple[str, str]
+# By the text of a piece of a program: the global names that it uses, and what it may
+# ask objects for. Most of a program is the same text after each change.
+Asked = dict[str, tuple[frozenset[str], frozenset[str]]]
 
 
 class Reached:
@@ -21,12 +24,14 @@ class Reached:
 
     Args:
       program: The program.
+      asked: What is known of some texts already; others are added.
       roots: Definitions and methods that are needed anyway.
     """
 
-    def __init__(self, program: Program, roots: Set[Place] = frozenset()):
+    def __init__(self, program: Program, asked: Asked, roots: Set[Place] = frozenset()):
         self._program = program
         self._module = program.module
+        self._asked = asked
         self._roots = roots
         self.names: set[str] = set()
         self._attributes: set[str] = set()
@@ -65,12 +70,18 @@ class Reached:
             or (cls.name, function.name) in self._roots
         )
 
-    def _follow(self, node: ast.AST) -> None:
+    def _follow(self, node: ast.expr | ast.stmt | ast.keyword) -> None:
         if node in self._seen:
             return
         self._seen.add(node)
-        self.names.update(use.node.id for use in uses(node))
-        self._attributes.update(attribute_names(node))
+        begin, end = self._module.span(node)
+        text = self._module.text[begin:end]
+        if text not in self._asked:
+            names = frozenset(use.node.id for use in uses(node))
+            self._asked[text] = (names, frozenset(attribute_names(node)))
+        names, attributes = self._asked[text]
+        self.names |= names
+        self._attributes |= attributes
 
     def missed(self) -> Iterator[tuple[Place, ast.stmt, int, int]]:
         """Definitions and methods that nothing leads to, with their lines."""
@@ -95,10 +106,10 @@ class Reached:
                         yield (node.name, inner.name), inner, first, after
 
 
-def edits(program: Program, roots: Set[Place]) -> list[Edit]:
+def edits(program: Program, asked: Asked, roots: Set[Place]) -> list[Edit]:
     """Removes what nothing leads to, and methods that have come to do nothing."""
     module = program.module
-    missed = list(Reached(program, roots).missed())
+    missed = list(Reached(program, asked, roots).missed())
     gone = {node for _, node, _, _ in missed}
     found = [_without(module, first, last) for _, _, first, last in missed]
     for cls in program.classes.values():

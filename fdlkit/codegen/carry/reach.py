@@ -296,9 +296,11 @@ def _refuse_places(module: Module, statement: Statement, node: ast.AST) -> None:
             )
 
 
-def class_parts(node: ast.ClassDef) -> Iterator[ast.AST]:
+def class_parts(node: ast.ClassDef) -> Iterator[ast.expr | ast.stmt | ast.keyword]:
     """What of a class is there whichever of its methods are."""
-    yield from (*node.decorator_list, *node.bases, *node.keywords)
+    yield from node.decorator_list
+    yield from node.bases
+    yield from node.keywords
     for inner in node.body:
         if not isinstance(inner, FUNCTIONS):
             yield inner

@@ -22,7 +22,7 @@ def edits(program: Program) -> Iterator[Edit]:
                     yield from _unread_variables(program, node)
     for name, function, is_method in _called_by_name(program):
         names = _unread_parameters(function, is_method)
-        calls = _calls(module, name, is_method) if names else None
+        calls = _calls(program, name, is_method) if names else None
         if calls is None:
             continue
         passed = [_passed(program, function, call, names, is_method) for call in calls]
@@ -72,17 +72,11 @@ def _unread_variables(program: Program, function: Function) -> Iterator[Edit]:
                     yield cuts.lines(program.module, node.lineno, last)
 
 
-def _calls(module: Module, name: str, is_method: bool) -> list[ast.Call] | None:
+def _calls(program: Program, name: str, is_method: bool) -> list[ast.Call] | None:
     """All calls of a function or method; None if it is used in another way."""
-
-    def names_it(node: ast.AST) -> bool:
-        if is_method:
-            return isinstance(node, ast.Attribute) and node.attr == name
-        return isinstance(node, ast.Name) and node.id == name
-
-    nodes = list(ast.walk(module.tree))
-    calls = [n for n in nodes if isinstance(n, ast.Call) and names_it(n.func)]
-    return calls if sum(map(names_it, nodes)) == len(calls) else None
+    kind = ast.Attribute if is_method else ast.Name
+    calls = program.calls.get((kind, name), [])
+    return calls if program.num_uses[kind, name] == len(calls) else None
 
 
 def _unread_parameters(function: Function, is_method: bool) -> set[str]:

@@ -1464,7 +1464,9 @@ class Loss:
         Args:
           **read: What each `Key` field (but `mask`) leads to, by the field's name.
         """
-        raise NotImplementedError(f"{type(self).__name__} says no `values`")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no method `values`, the loss of each element"
+        )
 
     def __call__(self, context: Context, *, where: str = "loss") -> Elements:
         """The elements of a step's context: values, their weights and the factor.
@@ -1544,7 +1546,9 @@ class Metric:
           **read: What each `Key` field leads to, by the field's name; `mask` always:
             `[batch, ...]` float32, or None where everything counts.
         """
-        raise NotImplementedError(f"{type(self).__name__} says no `state`")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no method `state`, what one batch comes to"
+        )
 
     def merge(self, a: State, b: State) -> State:
         """The state of what `a` and `b` are of, on the host; associative.
@@ -1556,7 +1560,9 @@ class Metric:
 
     def result(self, state: State) -> float | Mapping[str, float]:
         """The number that a state comes to, or several by name; on the host."""
-        raise NotImplementedError(f"{type(self).__name__} says no `result`")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no method `result`, the number of a state"
+        )
 
     def read(self, context: Context, *, where: str) -> dict[str, Any]:
         """The arguments of `state`, from a step's context.
@@ -1727,6 +1733,13 @@ class CheckpointPolicy:
 
     every: int = 1000
     keep: int | None = 3
+
+    def __post_init__(self) -> None:
+        if self.keep is not None and self.keep < 1:
+            raise ValueError(
+                f"keep={self.keep}: a run goes on from its newest checkpoint, so at "
+                "least 1; None keeps all"
+            )
 
 
 class Checkpoints:
