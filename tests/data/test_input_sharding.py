@@ -134,7 +134,9 @@ def test_equal_rows_may_be_told_apart_by_an_id():
     without = [lambda: iter([{"x": np.ones((2, 1))}])] * 2
     (fault,) = check_input_sharding(without)
     assert "1 rows are there twice within one process: see row_id" in fault.text
-    with pytest.raises(UserError, match="row_id='id' is no entry of a batch\nentries: x"):
+    with pytest.raises(
+        UserError, match="row_id='id' is no entry of a batch\nentries: x"
+    ):
         check_input_sharding(without, row_id="id")
 
 
