@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from fdlkit.train.decode import NUMBERS as NUMBERS_OF_TEXT
 from fdlkit.train.decode import GenerateText
-from fdlkit.train.evaluators import ROWS, Evaluator
+from fdlkit.train.evaluation import ROWS
+from fdlkit.train.evaluators import Evaluator
 from fdlkit.train.result_names import (
     LoggedNameError,
     Numbers,
@@ -40,11 +42,9 @@ def find(subject: Subject, traced: Trace) -> Iterator[Finding]:
             logged[name] = NUMBERS_OF_TEXT
         if not isinstance(evaluator, Evaluator) or name not in traced.eval_states:
             continue
-        is_own = evaluator.metrics is not None
-        metrics = (
-            evaluator.metrics if evaluator.metrics is not None else trainer.metrics
-        )
-        where = f"evaluators[{name!r}].metrics" if is_own else "metrics"
+        metrics, where = trainer.metrics, "metrics"
+        if evaluator.metrics is not None:
+            metrics, where = evaluator.metrics, f"evaluators[{name!r}].metrics"
         found = numbers_of(metrics, shapes_in(traced.eval_states[name]))
         if where not in told:
             told.add(where)
@@ -57,16 +57,15 @@ def find(subject: Subject, traced: Trace) -> Iterator[Finding]:
             yield from _told(
                 subject,
                 "SH015",
-                lambda field=field, goal=goal: refuse_unlogged_goals(  # type: ignore[misc]
-                    {field: goal}, logged
-                ),
+                functools.partial(refuse_unlogged_goals, {field: goal}, logged),
             )
 
 
 def _same_names(
     subject: Subject, found: dict[str, Numbers | None], where: str
 ) -> Iterator[Finding]:
-    yield from _told(subject, "SH014", lambda: refuse_same_names(found, where=where))
+    refuse = functools.partial(refuse_same_names, found, where=where)
+    yield from _told(subject, "SH014", refuse)
 
 
 def _told(subject: Subject, code: str, refuse: Callable[[], None]) -> Iterator[Finding]:

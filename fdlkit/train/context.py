@@ -186,10 +186,14 @@ def capturing(model: Model) -> Any:
     """
     apply = getattr(model, "apply_capturing", None)
     if apply is None:
-        raise UserError(
-            f"a key path begins with interms, and a {type(model).__name__} keeps no "
-            "intermediates",
-            "modules of Flax Linen and of Flax NNX do",
-            "let the model return what is wanted, and read it from preds",
-        )
+        raise no_intermediates(model, "a key path begins with interms")
     return apply
+
+
+def no_intermediates(model: Model, read: str) -> UserError:
+    """That a model keeps none, though something reads them; `read` says what."""
+    return UserError(
+        f"{read}, and a {type(model).__name__} keeps no intermediates",
+        "modules of Flax Linen and of Flax NNX do",
+        "let the model return what is wanted, and read it from preds",
+    )

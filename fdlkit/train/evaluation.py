@@ -47,6 +47,9 @@ from fdlkit.train.step import make_eval_step
 from fdlkit.train.stop import Stop
 from fdlkit.train.writers import SampleText
 
+# What an evaluation logs beside its metrics.
+ROWS = "rows"
+
 
 class EvaluationStoppedError(Exception):
     """The run was asked to stop while it was evaluating."""
@@ -236,7 +239,7 @@ class DataEvaluation:
         found = numbers_of(measured.metrics, states)
         refuse_same_names(found, where=measured.where)
         told = all_numbers(found)
-        return None if told is None else {**told, "rows": True}
+        return None if told is None else {**told, ROWS: True}
 
     def lower(self) -> Any:
         """The lowered evaluation step."""
@@ -272,7 +275,7 @@ class DataEvaluation:
         if totals is not None:
             values = explained_results(metrics, totals, where=self.measured.where)
         rows = rows_in(data, spans)
-        return Evaluated({**values, "rows": rows}, self._note(spans, rows))
+        return Evaluated({**values, ROWS: rows}, self._note(spans, rows))
 
     def _batches(
         self, spans: list[Span], feed: Feed

@@ -12,6 +12,7 @@ from fdlkit.errors import UserError
 from fdlkit.train.context import named_losses
 from fdlkit.train.coverage import Coverage, Epoch
 from fdlkit.train.evaluation import (
+    ROWS,
     DataEvaluation,
     EvalPrograms,
     Evaluation,
@@ -28,8 +29,6 @@ from fdlkit.train.setup import abstract_batch
 NOT_NAMES = ("train", "losses", "schedules")
 # Which parameters are evaluated: the averages of those that are trained, or these.
 Which = Literal["ema", "live"]
-# What an evaluation logs beside its metrics.
-ROWS = "rows"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -334,16 +333,13 @@ def _of_goal(
     if goal.metric in known or is_others or is_part:
         return
 
-    def bare(one: str) -> bool:
-        """Whether the goal names the metric alone, without its evaluator."""
-        return one.partition("/")[2] == goal.metric
-
+    # Whoever names the metric alone means it of an evaluator that has it.
+    whole = next((one for one in known if one.partition("/")[2] == goal.metric), None)
     yield Fault(
         kind="goal",
         path=f"{field}.metric",
         what=f"{field}.metric={goal.metric!r} is logged by no evaluator",
-        meant=suggest.hint(goal.metric, known)
-        or suggest.did_you_mean(next((one for one in known if bare(one)), None)),
+        meant=suggest.hint(goal.metric, known) or suggest.did_you_mean(whole),
         there=(f"logged: {', '.join(known) or 'nothing'}",),
         do="name a metric as it is logged: EVALUATOR/metric",
     )

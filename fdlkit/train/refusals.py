@@ -16,7 +16,13 @@ import numpy as np
 
 from fdlkit.errors import RunFailedError, UserError
 from fdlkit.keys import get_key, keys_of
-from fdlkit.train.context import dead_keys, loss_path, step_spec, wanted_interms
+from fdlkit.train.context import (
+    dead_keys,
+    loss_path,
+    no_intermediates,
+    step_spec,
+    wanted_interms,
+)
 from fdlkit.train.losses import Context, Loss
 from fdlkit.train.masks import MaskError
 from fdlkit.train.metrics import Metric
@@ -85,12 +91,7 @@ def refuse_uncaptured(model: Any, parts: Mapping[str, Mapping[str, Any]]) -> Non
             where = loss_path(named, name) if field == "loss" else f"{field}[{name!r}]"
             for path, key in keys_of(part, where).items():
                 if wanted_interms(keys=[key]):
-                    raise UserError(
-                        f"{path}={key!r} leads nowhere: a {type(model).__name__} keeps "
-                        "no intermediates",
-                        "modules of Flax Linen and of Flax NNX do",
-                        "let the model return what is wanted, and read it from preds",
-                    )
+                    raise no_intermediates(model, f"{path}={key!r} leads nowhere")
 
 
 def refuse_other_optimizer(optimizer: Any) -> None:

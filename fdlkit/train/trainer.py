@@ -457,9 +457,9 @@ class Trainer:
         """
         for writer in self.writers:
             writer.check()
+        setup = self.setup
         if self.pgle is not None:
-            refuse_pgle(self.pgle, self.setup.mesh)
-        _ = self.setup
+            refuse_pgle(self.pgle, setup.mesh)
         self.check_evaluations()
         check_data(self.train_data, num_train_steps=self.num_train_steps)
 

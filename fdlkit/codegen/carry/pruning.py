@@ -75,6 +75,8 @@ class Reached:
             return
         self._seen.add(node)
         begin, end = self._module.span(node)
+        for decorator in getattr(node, "decorator_list", ()):
+            begin = min(begin, self._module.span(decorator)[0])
         text = self._module.text[begin:end]
         if text not in self._asked:
             names = frozenset(use.node.id for use in uses(node))

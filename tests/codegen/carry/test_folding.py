@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import textwrap
+from pathlib import Path
 
 import pytest
 
 from fdlkit.codegen.carry.carrier import Carried, Section
 from fdlkit.codegen.carry.identifiers import Identifiers
 from fdlkit.codegen.carry.leaner import without_options
+from fdlkit.codegen.carry.modules import Module
+from fdlkit.codegen.carry.program import Program
+from fdlkit.codegen.carry.pruning import Reached
 
 
 def folded(text, shown, module="house.mine"):
@@ -415,3 +419,19 @@ def test_texts_of_several_lines_stay_as_they_are_where_code_moves():
     names = {}
     exec(text, names)
     assert names["told"]() == "One.\n            Two.\n        "
+
+
+def test_methods_of_one_text_are_told_apart_by_their_decorators():
+    text = """
+class A:
+    @first
+    def go(self):
+        return 1
+
+class B:
+    @second
+    def go(self):
+        return 1
+"""
+    module = Module("script", Path("script.py"), text)
+    assert {"first", "second"} <= Reached(Program(module, []), {}).names
