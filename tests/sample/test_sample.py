@@ -50,15 +50,10 @@ def config(text: pathlib.Path) -> fdl.Config:
     return cfg
 
 
-@pytest.fixture(scope="module")
-def run_dir(tmp_path_factory) -> pathlib.Path:
-    """A run with checkpoints of steps 2 and 3."""
-    folder = tmp_path_factory.mktemp("runs")
-    text = folder / "text.txt"
-    text.write_text("def f(x):\n    return x\n" * 400)
-    workdir = folder / "demo"
+def trained(cfg: fdl.Config, workdir: pathlib.Path) -> pathlib.Path:
+    """The folder of a run of a config, to its end."""
     code = launch.train(
-        config(text),
+        cfg,
         target="lm.py:tiny",
         argv=(),
         directory=str(workdir),
@@ -67,6 +62,17 @@ def run_dir(tmp_path_factory) -> pathlib.Path:
         stream=io.StringIO(),
     )
     assert code == 0
+    return workdir
+
+
+@pytest.fixture(scope="module")
+def run_dir(tmp_path_factory) -> pathlib.Path:
+    """A run with checkpoints of steps 2 and 3."""
+    folder = tmp_path_factory.mktemp("runs")
+    text = folder / "text.txt"
+    text.write_text("def f(x):\n    return x\n" * 400)
+    workdir = folder / "demo"
+    trained(config(text), workdir)
     text.unlink()  # nothing of the data is needed any more
     return workdir
 
@@ -304,17 +310,7 @@ def best_run(tmp_path_factory) -> pathlib.Path:
     cfg.evaluators = {"text": write}
     cfg.keep_best = fdl.Config(KeepBest, metric="text/ended", mode="max")
     workdir = folder / "run"
-    code = launch.train(
-        cfg,
-        target="lm.py:tiny",
-        argv=(),
-        directory=str(workdir),
-        stop=Stop(),
-        check="off",
-        stream=io.StringIO(),
-    )
-    assert code == 0
-    return workdir
+    return trained(cfg, workdir)
 
 
 def test_the_best_checkpoint_is_the_one_that_the_run_noted(best_run, capsys):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -13,38 +11,17 @@ import numpy as np
 import pytest
 
 from fdlkit.errors import RunFailedError, UserError
-from fdlkit.keys import Key
 from fdlkit.train.losses import SquaredError
-from fdlkit.train.metrics import MeanLoss, Metric
+from fdlkit.train.metrics import MeanLoss
+from tests.train.refused.toys import Mine, fails
 from tests.train.toys import make_trainer
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Mine(Metric):
-    """Whatever state and result a test wants."""
-
-    make: Callable[[jax.Array], Any] = jnp.sum
-    give: Callable[[Any], Any] = float
-    preds: Key = "preds"
-
-    def state(self, *, preds, mask):
-        del mask
-        return self.make(preds)
-
-    def result(self, state):
-        return self.give(state)
-
-
-def raises(*_):
-    raise ZeroDivisionError("of mine")
-
 
 STATES = {
     "complex": (lambda p: jnp.sum(p + 1j), "the state of {} has an array of complex64"),
     "text": (lambda p: "x", "{} cannot be traced"),
     "unsortable": (lambda p: {1: p, "a": p}, "{} cannot be traced"),
     "key": (lambda p: jax.random.key(0), "the state of {} has an array of key<fry>"),
-    "raises": (raises, "{} cannot be traced\nZeroDivisionError: of mine\nat .*raises"),
+    "raises": (fails, "{} cannot be traced\nZeroDivisionError: of mine\nat .*fails"),
 }
 
 
@@ -58,7 +35,7 @@ def test_a_metric_without_a_state_of_numbers_is_refused_before_it_runs(field, ki
 
 
 def test_so_is_one_whose_evaluation_has_batches_of_other_rows():
-    trainer = make_trainer(metrics={"mine": Mine(make=raises)})
+    trainer = make_trainer(metrics={"mine": Mine(make=fails)})
     data = dataclasses.replace(trainer.eval_data, batch_size=4)
     trainer = dataclasses.replace(trainer, eval_data=data)
     with pytest.raises(UserError, match=r"metrics\['mine'\] cannot be traced"):
@@ -68,7 +45,7 @@ def test_so_is_one_whose_evaluation_has_batches_of_other_rows():
 @pytest.mark.parametrize("field", ["metrics", "train_metrics"])
 @pytest.mark.parametrize(
     "give",
-    [lambda s: None, lambda s: "x", lambda s: np.ones(2), lambda s: {"a": {}}, raises],
+    [lambda s: None, lambda s: "x", lambda s: np.ones(2), lambda s: {"a": {}}, fails],
     ids=["none", "text", "array", "nested", "raises"],
 )
 def test_a_result_that_is_no_number_ends_the_run_by_name(field, give, tmp_path):
@@ -104,7 +81,7 @@ def test_any_number_is_a_weight(weight):
     ("changes", "told"),
     [
         ({"schedules": {"a": lambda step: jnp.ones(3)}}, r"schedules\['a'\] gives an"),
-        ({"schedules": {"a": raises}}, r"schedules\['a'\] cannot be traced"),
+        ({"schedules": {"a": fails}}, r"schedules\['a'\] cannot be traced"),
         ({"schedules": {"a": "x"}}, r"schedules\['a'\]='x' is neither"),
         ({"learning_rate": "x"}, "learning_rate='x' is neither"),
         ({"metrics": [MeanLoss()]}, "metrics is a list"),
