@@ -43,7 +43,7 @@ from fdlkit.train.refusals import (
 )
 from fdlkit.train.setup import Shapes, check_microbatches, using
 from fdlkit.train.states import Packed
-from fdlkit.train.step import at_log_points, make_eval_step, make_train_step
+from fdlkit.train.step import make_eval_step, make_train_step, measuring
 
 if TYPE_CHECKING:
     from jax.sharding import AbstractMesh
@@ -321,7 +321,7 @@ def _train_step(parts: _Parts, shapes: Shapes, rules: UpdateRules) -> Any:
         seed=trainer.seed,
         rules=rules,
         capture=wanted_interms(trainer.losses, trainer.train_metrics),
-        measure=at_log_points(parts.metrics("train_metrics")),
+        measure=measuring(parts.metrics("train_metrics")),
         measured_parts=wanted_parts(trainer.train_metrics),
     )
     return jax.make_jaxpr(step, return_shape=True)(shapes.state, shapes.batch)

@@ -380,8 +380,7 @@ def _whole_step(trainer: Trainer) -> Callable[..., tuple[TrainState, Any, Any]]:
     model = as_model(trainer.model)
     capture = _captured(model)
 
-    def measure(context: Context, at_log_point: jax.Array) -> Context:
-        del at_log_point  # each step is one here
+    def measure(context: Context) -> Context:
         states = compute_states(trainer.train_metrics, context, where="train_metrics")
         return {**context, "metrics": states}
 
@@ -391,7 +390,7 @@ def _whole_step(trainer: Trainer) -> Callable[..., tuple[TrainState, Any, Any]]:
         trainer.optimizer,
         inputs=trainer.inputs,
         schedules=trainer.all_schedules,
-        # A window of one step: its means are the step's own values.
+        # Each step is a log point: the window's means are the step's own values.
         log_every=1,
         num_train_steps=trainer.num_train_steps,
         seed=trainer.seed,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import math
@@ -17,6 +18,8 @@ _BITS = 32
 _UNITS = 1 << (_BITS - _LOWEST)
 # As many numbers of 32 bits as a float64, of 53, can add up.
 _AT_ONCE = 1 << (53 - _BITS)
+# So few that Python's own numbers are quicker than NumPy's calls.
+_FEW = 32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,6 +54,10 @@ def exact_sum(numbers: Any) -> ExactSum:
     if isinstance(numbers, ExactSum):
         return numbers
     flat = np.asarray(numbers, np.float64).reshape(-1)
+    if len(flat) <= _FEW:
+        with contextlib.suppress(OverflowError, ValueError):  # not finite
+            # Another exponent, within a float64's: the product is exact.
+            return ExactSum(sum(map(int, (flat * float(_UNITS)).tolist())))
     if len(flat) > _AT_ONCE:
         parts = np.array_split(flat, -(-len(flat) // _AT_ONCE))
         return functools.reduce(operator.add, map(exact_sum, parts))
@@ -72,13 +79,24 @@ def exact_sum(numbers: Any) -> ExactSum:
 
 
 def exact_ratio(numerator: Any, denominator: Any) -> float:
-    """The quotient of two sums, rounded once; 0 where nothing was counted.
+    """The quotient of two sums, each rounded once; 0 where nothing was counted.
 
     Args:
       numerator: An array or a sum, see `exact_sum`.
       denominator: The same.
     """
-    above, below = exact_sum(numerator), exact_sum(denominator)
-    if above.beyond or below.beyond:
-        return math.nan if below.beyond else above.beyond
-    return above.units / below.units if below.units else 0.0
+    above, below = _rounded(numerator), _rounded(denominator)
+    if not math.isfinite(below):
+        return math.nan
+    if not math.isfinite(above):
+        return above
+    return above / below if below else 0.0
+
+
+def _rounded(numbers: Any) -> float:
+    """The float64 nearest to a sum, as `float(exact_sum(numbers))`."""
+    if not isinstance(numbers, ExactSum):
+        # The same digits in half the time, where nothing is to be added to it.
+        with contextlib.suppress(OverflowError, ValueError):  # not finite
+            return math.fsum(np.asarray(numbers).reshape(-1).tolist())
+    return float(exact_sum(numbers))

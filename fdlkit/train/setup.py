@@ -58,10 +58,10 @@ from fdlkit.train.state import TrainState
 from fdlkit.train.states import Packed
 from fdlkit.train.step import (
     Schedule,
-    at_log_points,
     initial_state,
     make_eval_step,
     make_train_step,
+    measuring,
 )
 from fdlkit.train.throughput import count_flops
 from fdlkit.train.update import UpdateRules, begin_updates, lay_out_updates
@@ -358,7 +358,7 @@ def prepare(
             seed=seed,
             rules=updates,
             capture=wanted_interms(losses, train_metrics),
-            measure=at_log_points(told_at_log),
+            measure=measuring(told_at_log),
             measured_parts=wanted_parts(train_metrics),
         ),
         eval_step=make_eval_step(

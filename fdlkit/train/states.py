@@ -92,20 +92,21 @@ def pack_states(tree: Any) -> Packed:
     )
 
 
-def pack_states_if(wanted: jax.Array, compute: Callable[[], Any]) -> Packed:
-    """What `compute` gives, packed, where it is wanted; zeros, for nothing, elsewhere.
+def only_if(wanted: jax.Array | bool, compute: Callable[[], Any]) -> Any:
+    """What `compute` gives where it is wanted; zeros, for nothing, elsewhere.
 
     Args:
-      wanted: [] bool, known on the devices alone.
+      wanted: [] bool, known on the devices alone; or True.
       compute: Makes a tree of arrays; traced twice, and run where it is wanted.
     """
-    like = jax.eval_shape(lambda: pack_states(compute()))
-    values = jax.lax.cond(
+    if wanted is True:
+        return compute()
+    like = jax.eval_shape(compute)
+    return jax.lax.cond(
         wanted,
-        lambda: pack_states(compute()).values,
-        lambda: jnp.zeros(like.values.shape, jnp.float32),
+        compute,
+        lambda: jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), like),
     )
-    return dataclasses.replace(like, values=values)
 
 
 def merge_states(

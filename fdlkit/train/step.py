@@ -17,14 +17,13 @@ from fdlkit.train.losses import Context, Loss, total_loss
 from fdlkit.train.metrics import Metric
 from fdlkit.train.models import Model, Place
 from fdlkit.train.state import TrainState
-from fdlkit.train.states import Packed, compute_states, pack_states, pack_states_if
+from fdlkit.train.states import Packed, compute_states, only_if, pack_states
 from fdlkit.train.update import UpdateRules, begin_updates, loss_factor, make_update
 
 Batch = Mapping[str, Any]
 Schedule = Callable[[jax.Array], jax.Array]
-# What a step gives beside its report, from its whole context and whether it is a log
-# point, [] bool.
-Measure = Callable[[Context, jax.Array], Any]
+# What a step gives at log points beside its report, from its whole context.
+Measure = Callable[[Context], Any]
 
 # What `TrainState.window` sums up in every run. A vector: one more scalar in a step's
 # arguments costs more than all of this arithmetic.
@@ -115,7 +114,8 @@ def make_train_step(
       seed: Of dropout.
       rules: How an update is made, beside the optimizer.
       capture: The intermediates that a loss or `measure` reads.
-      measure: Makes `measured` of the whole context; None: that is None.
+      measure: Makes `measured` of the whole context at log points, and all zeros, for
+        nothing, between them; None: that is None.
       measured_parts: What it reads of what the model gives: `preds`, `interms`.
     """
 
@@ -184,11 +184,18 @@ def make_train_step(
                 *map(done.counted, means),
             ]
         )
-        at_log_point = (step % log_every == 0) | (step == num_train_steps)
-        param_norm = jax.lax.cond(
+        at_log_point: jax.Array | bool = True
+        if log_every > 1:
+            at_log_point = (step % log_every == 0) | (step == num_train_steps)
+        more = {"params": state.params, "step": state.step}
+        more |= {"grads": done.grads, "updates": done.updates}
+        # One branch for all of it: each has its cost also where it is not taken.
+        param_norm, measured = only_if(
             at_log_point,
-            lambda: optax.tree.norm(params).astype(jnp.float32),
-            lambda: jnp.float32(0),
+            lambda: (
+                optax.tree.norm(params).astype(jnp.float32),
+                None if measure is None else measure(context | more),
+            ),
         )
         counted = steps - done.left_out
         report = jnp.concatenate(
@@ -210,9 +217,6 @@ def make_train_step(
                 ),
             ]
         )
-        more = {"params": state.params, "step": state.step}
-        more |= {"grads": done.grads, "updates": done.updates}
-        measured = None if measure is None else measure(context | more, at_log_point)
         state = TrainState(step=step, window=window, **done.kept)
         return state, report, measured
 
@@ -224,23 +228,20 @@ def _value(rate: Schedule | float, step: jax.Array) -> jax.Array:
     return jnp.asarray(rate(step) if callable(rate) else rate, jnp.float32)
 
 
-def at_log_points(metrics: Mapping[str, Metric]) -> Measure | None:
-    """Metrics of a log point's own batch; between two of them they cost nothing.
+def measuring(metrics: Mapping[str, Metric]) -> Measure | None:
+    """Metrics of a step's own batch.
 
     Args:
       metrics: By name; without any there is nothing to measure.
 
     Returns:
-      What gives the metrics' states, packed; all zeros between log points.
+      What gives the metrics' states, packed.
     """
     if not metrics:
         return None
 
-    def measure(context: Context, at_log_point: jax.Array) -> Packed:
-        return pack_states_if(
-            at_log_point,
-            lambda: compute_states(metrics, context, where="train_metrics"),
-        )
+    def measure(context: Context) -> Packed:
+        return pack_states(compute_states(metrics, context, where="train_metrics"))
 
     return measure
 

@@ -349,8 +349,7 @@ class Trainer:
         keys = sorted(part[5:] for part in asked if part.startswith("keys/"))
         metrics = self.train_metrics if "metrics" in asked else {}
 
-        def measure(context: Context, at_log_point: jax.Array) -> dict[str, Any]:
-            del at_log_point  # each step is one here
+        def measure(context: Context) -> dict[str, Any]:
             given: dict[str, Any] = {
                 f"keys/{key}": get_key(context, key, wanted_by="return_keys")
                 for key in keys
@@ -370,7 +369,7 @@ class Trainer:
             self.optimizer,
             inputs=self.inputs,
             schedules=self.all_schedules,
-            # A window of one step: its means are the step's own values.
+            # Each step is a log point: the window's means are the step's own values.
             log_every=1,
             num_train_steps=self.num_train_steps,
             seed=self.seed,

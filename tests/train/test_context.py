@@ -189,6 +189,12 @@ def test_train_metrics_change_nothing_that_is_trained(tmp_path):
     np.testing.assert_allclose(*losses, rtol=1e-5)
 
 
+def test_what_only_a_log_point_needs_is_in_one_branch_of_the_step():
+    trainer = make_trainer(train_metrics=TRAIN_METRICS, eval_data=None)
+    text = trainer.setup.lower_train_step().as_text()
+    assert text.count('"stablehlo.case"') == 1
+
+
 def test_a_metric_finds_the_states_of_those_before_it():
     metrics = {"grads": Size(of="grads"), "again": Size(of="metrics.grads.squares")}
     trainer = still(train_metrics=metrics, eval_data=None)

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fdlkit.train.exact import exact_sum
+from fdlkit.train.exact import ExactSum, exact_ratio, exact_sum
 
 UNIT = Fraction(1, 1 << 180)
 FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -39,3 +39,22 @@ def test_what_is_not_finite_is_kept_apart():
     total = exact_sum(np.asarray([1.5, np.inf, 2.0], np.float32))
     assert (total.units * UNIT, total.beyond) == (Fraction(7, 2), np.inf)
     assert np.isnan(exact_sum(np.asarray([np.inf, -np.inf], np.float32)).beyond)
+
+
+@given(st.lists(FLOATS), st.lists(FLOATS))
+def test_a_ratio_has_the_same_digits_of_numbers_and_of_sums_of_parts(above, below):
+    whole = [np.asarray(numbers, np.float32) for numbers in (above, below)]
+    parts = [exact_sum(x[::2]) + exact_sum(x[1::2]) for x in whole]
+    assert exact_ratio(*whole) == exact_ratio(*parts)
+    if float(parts[1]):
+        sums = [float(sum(map(Fraction, numbers))) for numbers in (above, below)]
+        assert exact_ratio(*whole) == sums[0] / sums[1]
+
+
+def test_a_ratio_says_of_what_it_is_not_a_number():
+    one, inf = np.ones(1, np.float32), np.full(1, np.inf, np.float32)
+    mixed = np.asarray([np.inf, -np.inf], np.float32)
+    assert exact_ratio(inf, one) == np.inf
+    assert np.isnan(exact_ratio(mixed, one))
+    assert np.isnan(exact_ratio(one, inf))
+    assert exact_ratio(one, 0 * one) == exact_ratio(one, ExactSum()) == 0.0

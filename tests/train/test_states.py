@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fdlkit.train.metrics import Metric
-from fdlkit.train.states import merge_states, pack_states, pack_states_if, results
+from fdlkit.train.states import merge_states, only_if, pack_states, results
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_what_is_not_wanted_is_not_computed():
             jax.debug.callback(lambda: calls.append(1))
             return {"sum": jnp.sum(x)}
 
-        return pack_states_if(wanted, compute)
+        return only_if(wanted, lambda: pack_states(compute()))
 
     x = jnp.arange(4.0)
     assert step(x, False).unpack() == {"sum": 0}

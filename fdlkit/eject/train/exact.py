@@ -19,6 +19,6 @@ def exact_sum(numbers: Any) -> Any:
 
 
 def exact_ratio(numerator: Any, denominator: Any) -> float:
-    """The quotient of two sums, rounded once; 0 where nothing was counted."""
-    above, below = exact_sum(numerator), exact_sum(denominator)
-    return float(above / below) if below else 0.0
+    """The quotient of two sums, each rounded once; 0 where nothing was counted."""
+    above, below = float(exact_sum(numerator)), float(exact_sum(denominator))
+    return above / below if below else 0.0

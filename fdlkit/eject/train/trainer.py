@@ -45,11 +45,11 @@ from fdlkit.train.state import TrainState
 from fdlkit.train.states import merge_states, results
 from fdlkit.train.step import (
     Schedule,
-    at_log_points,
     initial_state,
     logged,
     make_eval_step,
     make_train_step,
+    measuring,
     report_names,
 )
 from fdlkit.train.stop import Stop
@@ -101,7 +101,7 @@ class Setup:
             rules=trainer.update_rules,
             capture=wanted_interms(losses, trainer.train_metrics),
             measure=(
-                at_log_points(trainer.train_metrics) if trainer.train_metrics else None
+                measuring(trainer.train_metrics) if trainer.train_metrics else None
             ),
             measured_parts=wanted_parts(trainer.train_metrics),
         )

@@ -1522,9 +1522,9 @@ def exact_sum(numbers: Any) -> Any:
 
 
 def exact_ratio(numerator: Any, denominator: Any) -> float:
-    """The quotient of two sums, rounded once; 0 where nothing was counted."""
-    above, below = exact_sum(numerator), exact_sum(denominator)
-    return float(above / below) if below else 0.0
+    """The quotient of two sums, each rounded once; 0 where nothing was counted."""
+    above, below = float(exact_sum(numerator)), float(exact_sum(denominator))
+    return above / below if below else 0.0
 
 
 State = Any
@@ -1963,6 +1963,56 @@ def _written(value: float) -> str:
     return f"{int(value):,}" if whole else f"{value:.4g}"
 
 
+def compute_states(
+    metrics: Mapping[str, Metric], context: Context, *, where: str = "metrics"
+) -> dict[str, State]:
+    """Each metric's state of a step's context, by name.
+
+    A metric finds the states of those before it in the context, as `metrics.NAME`.
+
+    Args:
+      metrics: By name.
+      context: The step's.
+      where: The config path of `metrics`, for messages.
+    """
+    states: dict[str, State] = {}
+    for name, metric in metrics.items():
+        states[name] = metric(
+            {**context, "metrics": states}, where=f"{where}[{name!r}]"
+        )
+    return states
+
+
+def only_if(wanted: jax.Array | bool, compute: Callable[[], Any]) -> Any:
+    """What `compute` gives where it is wanted; zeros, for nothing, elsewhere.
+
+    Args:
+      wanted: [] bool, known on the devices alone; or True.
+      compute: Makes a tree of arrays; traced twice, and run where it is wanted.
+    """
+    if wanted is True:
+        return compute()
+    like = jax.eval_shape(compute)
+    return jax.lax.cond(
+        wanted,
+        compute,
+        lambda: jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), like),
+    )
+
+
+def merge_states(
+    metrics: Mapping[str, Metric],
+    states: Mapping[str, State] | None,
+    more: Mapping[str, State],
+) -> dict[str, State]:
+    """The states of what two are of together, by name; None stands for nothing yet."""
+    if states is None:
+        return dict(more)
+    return {
+        name: metric.merge(states[name], more[name]) for name, metric in metrics.items()
+    }
+
+
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Packed:
@@ -2001,39 +2051,6 @@ def results(
 ) -> dict[str, Any]:
     """What each state comes to, by name."""
     return {name: metric.result(states[name]) for name, metric in metrics.items()}
-
-
-def compute_states(
-    metrics: Mapping[str, Metric], context: Context, *, where: str = "metrics"
-) -> dict[str, State]:
-    """Each metric's state of a step's context, by name.
-
-    A metric finds the states of those before it in the context, as `metrics.NAME`.
-
-    Args:
-      metrics: By name.
-      context: The step's.
-      where: The config path of `metrics`, for messages.
-    """
-    states: dict[str, State] = {}
-    for name, metric in metrics.items():
-        states[name] = metric(
-            {**context, "metrics": states}, where=f"{where}[{name!r}]"
-        )
-    return states
-
-
-def merge_states(
-    metrics: Mapping[str, Metric],
-    states: Mapping[str, State] | None,
-    more: Mapping[str, State],
-) -> dict[str, State]:
-    """The states of what two are of together, by name; None stands for nothing yet."""
-    if states is None:
-        return dict(more)
-    return {
-        name: metric.merge(states[name], more[name]) for name, metric in metrics.items()
-    }
 
 
 def batch_gradient(
@@ -2231,11 +2248,16 @@ def make_train_step(
                 *map(done.counted, means),
             ]
         )
-        at_log_point = (step % log_every == 0) | (step == num_train_steps)
-        param_norm = jax.lax.cond(
+        at_log_point: jax.Array | bool = True
+        if log_every > 1:
+            at_log_point = (step % log_every == 0) | (step == num_train_steps)
+        # One branch for all of it: each has its cost also where it is not taken.
+        param_norm, measured = only_if(
             at_log_point,
-            lambda: optax.tree.norm(params).astype(jnp.float32),
-            lambda: jnp.float32(0),
+            lambda: (
+                optax.tree.norm(params).astype(jnp.float32),
+                None,
+            ),
         )
         counted = steps - done.left_out
         report = jnp.concatenate(
@@ -2258,7 +2280,7 @@ def make_train_step(
             ]
         )
         state = TrainState(step=step, window=window, **done.kept)
-        return state, report, None
+        return state, report, measured
 
     return train_step
 
