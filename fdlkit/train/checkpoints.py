@@ -140,12 +140,17 @@ def brief(error: Exception) -> str:
 class Kept:
     """Which checkpoints Orbax is to preserve: the newest, and the best one.
 
+    The one that was the best before stays too, until the best one is whole and
+    `best.json` names it.
+
     Attributes:
       best: The step of the best one, or None.
+      before: The step of the one before it, while that may be the one that is told.
     """
 
     def __init__(self, newest: int | None):
         self.best: int | None = None
+        self.before: int | None = None
         self._newest = newest
 
     def should_preserve(
@@ -155,7 +160,7 @@ class Kept:
         del context
         first = 0 if self._newest is None else len(checkpoints) - self._newest
         return [
-            number >= first or checkpoint.step == self.best
+            number >= first or checkpoint.step in (self.best, self.before)
             for number, checkpoint in enumerate(checkpoints)
         ]
 
@@ -219,6 +224,8 @@ class Checkpoints:
             with self._explained("written"):
                 self._manager.wait_until_finished()
                 self._tell_best()
+                if exc_type is None:
+                    self._drop_before()
                 self._manager.close()
         except RunFailedError:
             if exc_type is None:
@@ -270,8 +277,27 @@ class Checkpoints:
           step: It is saved, or is about to be.
           told: What `best.json` has of it beside the step, as soon as it is whole.
         """
-        self._kept.best = step
-        self._best = {"step": step, **told}
+        with self._explained("written"):
+            if step != self._kept.best:
+                if self._best is not None:
+                    # Its save began at an earlier evaluation, and the one that comes
+                    # now would wait for it too.
+                    self._manager.wait_until_finished()
+                    self._tell_best()
+                self._kept.before, self._kept.best = self._kept.best, step
+                self._best = {"step": step, **told}
+            self._tell_best()
+
+    def _drop_before(self) -> None:
+        """Removes what stayed as it was the best before, once another one is told."""
+        before, self._kept.before = self._kept.before, None
+        steps = self._manager.all_steps()
+        if before not in steps or self._best is not None:
+            return
+        there = [types.SimpleNamespace(step=step) for step in sorted(steps)]
+        stays = self._kept.should_preserve(there, context=None)
+        if not stays[sorted(steps).index(before)]:
+            self._manager.delete(before)
 
     def _tell_best(self) -> None:
         best = self._best

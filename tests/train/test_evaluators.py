@@ -339,6 +339,51 @@ def test_the_best_checkpoint_stays_and_is_named(tmp_path):
     assert found.values["eval/loss"] == evaluations(tmp_path, "eval")[best]["loss"]
 
 
+class BestWatched(StopWhen):
+    """Looks at each line which checkpoint is said to be the best, and which there are.
+
+    Attributes:
+      told: What `best.json` said as each evaluation began, by its step.
+      gone: What it named where there was no such checkpoint.
+    """
+
+    def __init__(self, workdir: Path):
+        super().__init__()
+        self.workdir = workdir
+        self.told: dict[int, int] = {}
+        self.gone: list[int] = []
+
+    def say(self, text: str) -> None:
+        super().say(text)
+        path = self.workdir / "best.json"
+        if not path.exists():
+            return
+        step = json.loads(path.read_text())["step"]
+        if not (self.workdir / "checkpoints" / str(step)).exists():
+            self.gone.append(step)
+        if text.startswith("evaluating step"):
+            self.told[int(text.split()[2])] = step
+
+
+def test_while_each_is_better_than_the_last_the_best_that_is_told_is_there(tmp_path):
+    # Saved at no other moment than as the best, and one checkpoint is to stay.
+    trainer = make_trainer(
+        eval_every=2,
+        num_train_steps=20,
+        keep_best=KeepBest(),
+        checkpoints=CheckpointPolicy(every=100, keep=1),
+    )
+    watched = BestWatched(tmp_path)
+    trainer.train(tmp_path, progress=watched)
+    losses = [line["eval/loss"] for line in lines_of(tmp_path) if "eval/loss" in line]
+    assert losses == sorted(losses, reverse=True)
+    assert not watched.gone
+    # The last one may still be on its way to disk; the one before it is there.
+    assert all(watched.told[step] >= step - 4 for step in range(6, 21, 2))
+    assert saved(tmp_path) == [20]
+    assert json.loads((tmp_path / "best.json").read_text())["step"] == 20
+
+
 def test_more_is_better_where_the_mode_says_so(tmp_path):
     unstable(keep_best=KeepBest(mode="max")).train(tmp_path)
     losses = {s: v["loss"] for s, v in evaluations(tmp_path, "eval").items()}
