@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from fdlkit.train.decode import NUMBERS as NUMBERS_OF_TEXT
 from fdlkit.train.decode import GenerateText
@@ -15,6 +15,7 @@ from fdlkit.train.result_names import (
     Numbers,
     all_numbers,
     numbers_of,
+    refuse_other_results,
     refuse_same_names,
     refuse_unlogged_goals,
     shapes_in,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from fdlkit.check.findings import Finding
     from fdlkit.check.subject import Subject
     from fdlkit.check.trace import Trace
+    from fdlkit.train.metrics import Metric
 
 
 def find(subject: Subject, traced: Trace) -> Iterator[Finding]:
@@ -32,6 +34,7 @@ def find(subject: Subject, traced: Trace) -> Iterator[Finding]:
     assert trainer is not None
     if traced.train_states is not None:
         states = shapes_in(traced.train_states)
+        yield from _no_numbers(subject, trainer.train_metrics, states, "train_metrics")
         found = numbers_of(trainer.train_metrics, states)
         yield from _same_names(subject, found, "train_metrics")
     logged: dict[str, Numbers | None] = {}
@@ -45,9 +48,11 @@ def find(subject: Subject, traced: Trace) -> Iterator[Finding]:
         metrics, where = trainer.metrics, "metrics"
         if evaluator.metrics is not None:
             metrics, where = evaluator.metrics, f"evaluators[{name!r}].metrics"
-        found = numbers_of(metrics, shapes_in(traced.eval_states[name]))
+        states = shapes_in(traced.eval_states[name])
+        found = numbers_of(metrics, states)
         if where not in told:
             told.add(where)
+            yield from _no_numbers(subject, metrics, states, where)
             yield from _same_names(subject, found, where)
         numbers = all_numbers(found)
         logged[name] = None if numbers is None else {**numbers, ROWS: True}
@@ -59,6 +64,13 @@ def find(subject: Subject, traced: Trace) -> Iterator[Finding]:
                 "SH015",
                 functools.partial(refuse_unlogged_goals, {field: goal}, logged),
             )
+
+
+def _no_numbers(
+    subject: Subject, metrics: Mapping[str, Metric], states: Any, where: str
+) -> Iterator[Finding]:
+    refuse = functools.partial(refuse_other_results, metrics, states, where=where)
+    yield from _told(subject, "SH002", refuse)
 
 
 def _same_names(

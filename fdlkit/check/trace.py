@@ -34,6 +34,7 @@ from fdlkit.train.context import (
 )
 from fdlkit.train.decode import GenerateText
 from fdlkit.train.evaluators import AnyEvaluator, Evaluator
+from fdlkit.train.kinds import held_to_kinds, refuse_other_values
 from fdlkit.train.losses import Context, Elements, Loss
 from fdlkit.train.models import as_model
 from fdlkit.train.refusals import (
@@ -208,7 +209,11 @@ class _Parts:
             loss = self.trainer.losses[name]
             refuse_other_part(path, loss, Loss)
             refuse_other_weight(f"{path}.weight", loss.weight)
-            found = loss(context, where=path)
+            try:
+                found = loss(context, where=path)
+            except AttributeError as error:
+                refuse_other_values(loss, error, path)
+                raise
             refuse_other_factor(f"{path}.weight", found.factor)
         self.values.setdefault(name, _shape(found.values))
         return found
@@ -283,7 +288,7 @@ class _Parts:
     def metrics(self, where: str) -> dict[str, Any]:
         """The metrics of a field of the trainer, telling the watch."""
         return {
-            name: self.watch.wrapped(f"{where}[{name!r}]", metric)
+            name: self.watch.wrapped(f"{where}[{name!r}]", held_to_kinds(metric))
             for name, metric in getattr(self.trainer, where).items()
         }
 
@@ -369,7 +374,7 @@ def _trace_evaluator(parts: _Parts, name: str) -> Packed | None:
     metrics: dict[str, Any] = dict(measured.metrics)
     if measured.where.startswith(path):
         metrics = {
-            key: watch.wrapped(f"{measured.where}[{key!r}]", metric)
+            key: watch.wrapped(f"{measured.where}[{key!r}]", held_to_kinds(metric))
             for key, metric in metrics.items()
         }
     step = make_eval_step(

@@ -29,6 +29,7 @@ from fdlkit.train.refusals import (
     explained,
     explained_merge,
     explained_results,
+    on_batch,
     refuse_other_states,
     told_losses,
     told_metrics,
@@ -37,6 +38,7 @@ from fdlkit.train.result_names import (
     Numbers,
     all_numbers,
     numbers_of,
+    refuse_other_results,
     refuse_same_names,
     shapes_in,
 )
@@ -229,13 +231,14 @@ class DataEvaluation:
         if not self._is_known or not same:
             states = shapes_in(self.lower().out_info)
         else:
-            # The model and the losses have been traced on such batches.
+            # The model has been traced on such batches; the losses on none with a mask.
             with using(setup.mesh, setup.rules):
                 states = refuse_other_states(
                     told_metrics(measured.metrics),
-                    {**setup.context, "batch": measured.batch},
+                    on_batch(measured.losses, setup.context, measured.batch),
                     where=measured.where,
                 )
+        refuse_other_results(measured.metrics, states, where=measured.where)
         found = numbers_of(measured.metrics, states)
         refuse_same_names(found, where=measured.where)
         told = all_numbers(found)

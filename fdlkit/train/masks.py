@@ -11,6 +11,11 @@ import jax.numpy as jnp
 from fdlkit.errors import UserError
 
 
+_NO_MEAN = (
+    "elements are [batch, ...]: no sum or mean over the rows is to be taken before"
+)
+
+
 class MaskError(UserError):
     """A mask of other dims than what it is for.
 
@@ -20,8 +25,10 @@ class MaskError(UserError):
 
     def __init__(self, where: str, mask: tuple[int, ...], elements: tuple[int, ...]):
         self.shapes = (mask, elements)
+        of_rows = elements[:1] == mask[:1]
         super().__init__(
             f"{where}: a mask {list(mask)} does not fit elements {list(elements)}",
+            *([] if of_rows else [_NO_MEAN]),
             "a mask has the shape of the elements, or their first dims",
             f"set {where}.mask to the key path of one that has; None is batch.mask, "
             "where a batch has one",

@@ -23,13 +23,12 @@ from fdlkit.train.context import (
     step_spec,
     wanted_interms,
 )
+from fdlkit.train.kinds import held_to_kinds, refuse_other_values
 from fdlkit.train.losses import Context, Loss
 from fdlkit.train.masks import MaskError
 from fdlkit.train.metrics import Metric
+from fdlkit.train.result_names import LoggedNameError
 from fdlkit.train.states import compute_states, merge_states, results
-
-# What the state of a metric is made of.
-STATE_KINDS = (jnp.bool_, jnp.integer, jnp.floating)
 
 
 def refuse_other_parts(
@@ -150,7 +149,7 @@ def refuse_other_names(field: str, parts: Any) -> None:
     """Refuses what names nothing, or by something else than texts.
 
     Raises:
-      UserError: Naming the field of the trainer.
+      UserError: Naming the field of the trainer; a LoggedNameError of a name.
     """
     if not isinstance(parts, Mapping):
         raise UserError(
@@ -159,10 +158,17 @@ def refuse_other_names(field: str, parts: Any) -> None:
         )
     for name in parts:
         if not isinstance(name, str):
-            raise UserError(
+            raise LoggedNameError(
+                f"{field}[{name!r}]",
                 f"{field}[{name!r}]: a name has to be text, and this is of type "
                 f"{type(name).__name__}",
                 f"{field}[{str(name)!r}] would do",
+            )
+        if not name.isprintable() or not name.strip():
+            raise LoggedNameError(
+                f"{field}[{name!r}]",
+                f"{field}[{name!r}]: a name has to be text that can be read on a line",
+                "call it something else: its numbers are logged under it",
             )
 
 
@@ -240,6 +246,32 @@ def _no_number(path: str, shape: tuple[int, ...]) -> UserError:
     )
 
 
+def on_batch(
+    losses: Mapping[str, Loss], context: Context, batch: Mapping[str, Any]
+) -> Context:
+    """The shapes of a context after its losses, with another batch of like shapes.
+
+    Of an evaluation's batch that has a mask, say, which that of training has not.
+
+    Args:
+      losses: By name.
+      context: The shapes of a training step's.
+      batch: The shapes of the other batch.
+
+    Raises:
+      UserError: A loss that cannot be traced on it.
+    """
+
+    def computed(there: Context) -> dict[str, Any]:
+        return {
+            name: loss(there, where=loss_path(losses, name))
+            for name, loss in told_losses(losses).items()
+        }
+
+    there = {**context, "batch": batch}
+    return {**there, "losses": jax.eval_shape(computed, there)}
+
+
 def refuse_other_states(
     metrics: Mapping[str, Any], context: Context, *, where: str
 ) -> dict[str, Any]:
@@ -267,7 +299,11 @@ def told_losses(losses: Mapping[str, Loss]) -> dict[str, Any]:
 
 def _elements(loss: Loss, context: Context, *, where: str) -> Any:
     with explained_part(where, reads=loss, context=context):
-        return loss(context, where=where)
+        try:
+            return loss(context, where=where)
+        except AttributeError as error:
+            refuse_other_values(loss, error, where)
+            raise
 
 
 def told_metrics(metrics: Mapping[str, Metric]) -> dict[str, Any]:
@@ -282,17 +318,9 @@ def told_metrics(metrics: Mapping[str, Metric]) -> dict[str, Any]:
 def _state(metric: Metric, context: Context, *, where: str) -> Any:
     with explained_part(where, reads=metric, context=context):
         try:
-            state = metric(context, where=where)
+            return held_to_kinds(metric)(context, where=where)
         except MaskError as error:  # which the metric cannot say whose it is
             raise MaskError(where, *error.shapes) from error
-        dtypes = [jnp.asarray(leaf).dtype for leaf in jax.tree.leaves(state)]
-    for dtype in dtypes:
-        if not any(jnp.issubdtype(dtype, kind) for kind in STATE_KINDS):
-            raise UserError(
-                f"the state of {where} has an array of {dtype}",
-                "it is to be made of float32, int32 and bool",
-            )
-    return state
 
 
 def explained_results(
@@ -331,14 +359,21 @@ def explained_merge(
     """As `merge_states`, of metrics whose code may raise.
 
     Raises:
-      RunFailedError: Saying which metrics, and where it failed.
+      RunFailedError: Naming the metric, and where it failed.
     """
-    try:
-        return merge_states(metrics, states, more)
-    except Exception as error:
-        raise RunFailedError(
-            f"{where}: the states of two batches could not be merged", *raised(error)
-        ) from error
+    if states is None:
+        return merge_states(metrics, None, more)
+    merged: dict[str, Any] = {}
+    for name, metric in metrics.items():
+        try:
+            merged |= merge_states({name: metric}, states, more)
+        except Exception as error:
+            raise RunFailedError(
+                f"{where}[{name!r}] ({type(metric).__name__}): `merge` of the states "
+                "of two batches failed",
+                *raised(error),
+            ) from error
+    return merged
 
 
 @contextlib.contextmanager

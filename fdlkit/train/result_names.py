@@ -26,7 +26,7 @@ Numbers = Mapping[str, bool]
 
 
 class LoggedNameError(UserError):
-    """Two things that are logged under one name, or a goal by what is not logged.
+    """What cannot be logged, by its name or its kind, or a goal by what is not logged.
 
     Attributes:
       path: Where in the trainer.
@@ -61,6 +61,65 @@ def numbers_of(
         else:
             found[name] = {key: isinstance(x, float) for key, x in given.items()}
     return found
+
+
+def refuse_other_results(
+    metrics: Mapping[str, Metric], states: Mapping[str, Any], *, where: str
+) -> None:
+    """Refuses metrics whose `result` is no number, of whatever state.
+
+    It is asked about zeros and about ones: of a state without a row it may well give
+    something else. One that raises is asked again at the first evaluation.
+
+    Args:
+      metrics: By name.
+      states: The shapes of their states.
+      where: The config path of the metrics.
+
+    Raises:
+      LoggedNameError: Naming the metric, and what its `result` gives.
+    """
+    for name, metric in metrics.items():
+        given = [_no_number(metric, states[name], of) for of in (0, 1)]
+        if all(given):
+            raise LoggedNameError(
+                f"{where}[{name!r}]",
+                f"{where}[{name!r}] ({type(metric).__name__}): `result` gives "
+                f"something of type {given[-1]}, not a number",
+                "return a float, or a dict of floats by name",
+            )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Given(Metric):
+    """A metric whose result is there already."""
+
+    given: Any
+
+    def result(self, state: Any) -> Any:
+        return self.given
+
+
+def _no_number(metric: Metric, state: Any, of: int) -> str | None:
+    """The type of a metric's result of a state of equal numbers, if it is none."""
+    filled = jax.tree.map(lambda s: np.full(s.shape, of, s.dtype), state)
+    try:
+        with np.errstate(all="ignore"):
+            given = metric.result(filled)
+    except Exception:  # noqa: BLE001 - whatever a person's code raises of no data
+        return None
+    is_many = isinstance(given, Mapping)
+    for one in given.values() if is_many else [given]:
+        kind = type(one).__name__
+        try:
+            results({"it": _Given(given=one)}, {"it": None})
+        except Exception:  # noqa: BLE001 - `float` of anything at all
+            is_number = False
+        else:  # `float` reads texts too
+            is_number = not isinstance(one, str | bytes | Mapping)
+        if not is_number:
+            return f"{type(given).__name__} of {kind}" if is_many else kind
+    return None
 
 
 def all_numbers(found: Mapping[str, Numbers | None]) -> Numbers | None:

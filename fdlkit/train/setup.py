@@ -52,7 +52,11 @@ from fdlkit.train.refusals import (
     told_losses,
     told_metrics,
 )
-from fdlkit.train.result_names import numbers_of, refuse_same_names
+from fdlkit.train.result_names import (
+    numbers_of,
+    refuse_other_results,
+    refuse_same_names,
+)
 from fdlkit.train.saved_state import OPTIONAL
 from fdlkit.train.state import TrainState
 from fdlkit.train.states import Packed
@@ -336,6 +340,7 @@ def prepare(
     at_log_point = {**context, "grads": state.params, "updates": state.params}
     with using(mesh, rules):
         states = refuse_other_states(told_at_log, at_log_point, where="train_metrics")
+    refuse_other_results(train_metrics, states, where="train_metrics")
     refuse_same_names(numbers_of(train_metrics, states), where="train_metrics")
 
     layout = state_layout(shapes, rules)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from fdlkit.check.findings import Finding
 from fdlkit.check.subject import Subject
+from fdlkit.train.refusals import refuse_other_names
+from fdlkit.train.result_names import LoggedNameError
+
+if TYPE_CHECKING:
+    from fdlkit.train.trainer import Trainer
 
 # By the kind of the trainer's own faults; of metrics the shapes level tells.
 _CODES = {"data": "CF022", "name": "CF023", "twice": "CF023", "goal": "CF024"}
@@ -25,6 +31,7 @@ def find(subject: Subject) -> Iterator[Finding]:
                 fix=fault.do,
                 meant=fault.meant,
             )
+    yield from _names(subject, trainer)
     if trainer.eval_every is not None and trainer.eval_data is None:
         yield subject.finding(
             "CF025",
@@ -33,3 +40,19 @@ def find(subject: Subject) -> Iterator[Finding]:
             "evaluated by it",
             fix="give eval_data, or leave eval_every out",
         )
+
+
+def _names(subject: Subject, trainer: Trainer) -> Iterator[Finding]:
+    """Names of losses and metrics under which nothing can be logged."""
+    named = {
+        "loss": trainer.loss,
+        "metrics": trainer.metrics,
+        "train_metrics": trainer.train_metrics,
+    }
+    for field, parts in named.items():
+        if not isinstance(parts, Mapping):
+            continue  # one loss; or what the shapes level tells
+        try:
+            refuse_other_names(field, parts)
+        except LoggedNameError as error:
+            yield subject.finding("CF023", error.path, error.lines[0], fix=error.do)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
+from typing import Any
 
 import jax.numpy as jnp
 
@@ -16,7 +18,7 @@ from fdlkit.train.losses import (
     SquaredError,
 )
 from fdlkit.train.metrics import MeanLoss
-from tests.train.refused.toys import checked, fails, made
+from tests.train.refused.toys import checked, fails, made, rows
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -29,6 +31,17 @@ class Failing(Loss):
         return fails(preds)
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Gives(Loss):
+    """Whatever values a test wants."""
+
+    make: Callable[[Any], Any]
+    preds: Key = "preds"
+
+    def values(self, *, preds):
+        return self.make(preds)
+
+
 def weighted(weight):
     return checked(loss={"a": SquaredError(), "b": SquaredError(weight=weight)})
 
@@ -39,6 +52,11 @@ REFUSED = {
     "a loss without values": checked(loss=Loss()),
     "a regression without a penalty": checked(loss=RegressionLoss()),
     "a loss that raises": checked(loss=Failing()),
+    "values that are no array": checked(loss=Gives(make=lambda p: None)),
+    "a number of Python": checked(loss={"a": Gives(make=lambda p: 0.0)}),
+    "a mean where an evaluation masks rows": checked(
+        loss=Gives(make=jnp.mean), eval_data=rows()
+    ),
     "a name that is no text": checked(loss={1: SquaredError()}),
     "a weight that is no number": weighted("1"),
     "a weight that is not finite": weighted(math.nan),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
+import numpy as np
 
 from fdlkit.train.losses import SquaredError
 from fdlkit.train.metrics import MeanLoss, Metric
@@ -39,6 +40,14 @@ REFUSED = {
         train_metrics={"mine": Mine(make=lambda p: jnp.sum(p + 1j))}
     ),
     "a state that is text": checked(metrics={"mine": Mine(make=lambda p: "x")}),
+    "a state of int64 that is cut": checked(
+        metrics={"mine": Mine(make=lambda p: np.asarray([2**40]))}
+    ),
+    "a name that is blank": checked(train_metrics={" ": MeanLoss()}),
+    "a name of two lines": checked(metrics={"a\nb": MeanLoss()}),
+    "a result that is none of log points": checked(
+        train_metrics={"mine": Mine(give=lambda s: None)}
+    ),
     "a mask of other dims": checked(metrics={"mine": Total(mask="batch.x")}),
     "a metric without a result": lambda _: Metric().result(0),
     "a result that is no number": trained(metrics={"mine": Mine(give=lambda s: "x")}),
