@@ -114,6 +114,7 @@ class Measured:
       batch: The shapes of a global batch.
       live: Whether of the trained parameters, also where there are averages of them.
       where: The config path of `metrics`, for messages.
+      who: What the model is called in messages.
     """
 
     model: Any
@@ -123,6 +124,7 @@ class Measured:
     batch: ArraySpecs
     live: bool = False
     where: str = "metrics"
+    who: str = "the model"
 
 
 class EvalPrograms:
@@ -153,7 +155,7 @@ class EvalPrograms:
                 capture=wanted_interms(measured.losses, measured.metrics),
                 where=measured.where,
             )
-            with explained(measured.batch):
+            with explained(measured.batch, f"{measured.who} does"):
                 self._lowered[key] = self.setup.lower_evaluation(
                     step, measured.batch, live=measured.live
                 )

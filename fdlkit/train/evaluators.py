@@ -148,6 +148,7 @@ class Evaluator(AnyEvaluator):
             batch=abstract_batch(filled.data),
             live=self.params == "live",
             where="metrics" if self.metrics is None else own_metrics,
+            who=f"the model of evaluators[{name!r}]" if self.has_own else "the model",
         )
 
     def start(self, name: str, programs: EvalPrograms, given: Given) -> Evaluation:

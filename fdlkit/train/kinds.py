@@ -65,7 +65,7 @@ def _refuse_too_large(array: np.ndarray, where: str) -> None:
     if array.min() < least or array.max() >= most:
         raise UserError(
             f"the state of {where} has integers past 32 bits",
-            "count in float32, or per row, and let `merge` add up: the host has 64 bits",
+            "count per row, or in float32, and let `merge` add up, which has 64 bits",
         )
 
 

@@ -10,10 +10,7 @@ import jax.numpy as jnp
 
 from fdlkit.errors import UserError
 
-
-_NO_MEAN = (
-    "elements are [batch, ...]: no sum or mean over the rows is to be taken before"
-)
+_NO_MEAN = "elements are [batch, ...]: no sum or mean is taken over the rows before"
 
 
 class MaskError(UserError):

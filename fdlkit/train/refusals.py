@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from fdlkit.errors import RunFailedError, UserError
+from fdlkit.key_guesses import names_below
 from fdlkit.keys import get_key, keys_of
 from fdlkit.train.context import (
     dead_keys,
@@ -397,13 +398,22 @@ def explained_part(
 
 
 def read_by(part: Any, context: Context) -> list[str]:
-    """A line on what a part's key paths lead to: `it reads preds float32[8, 1]`."""
-    arrays = {}
+    """A line on what a part's key paths lead to: `it reads preds float32[8, 1]`.
+
+    And one on each that leads to no array, but to what has some.
+    """
+    arrays, others = {}, {}
     for key in keys_of(part, "").values():
         value = get_key(context, key)
         if hasattr(value, "shape") and hasattr(value, "dtype"):
             arrays[key] = f"{key} {value.dtype}{list(value.shape)}"
-    return [f"it reads {', '.join(arrays.values())}"] if arrays else []
+        elif below := names_below(value):
+            there = ", ".join(map(str, below))
+            others[key] = f"it reads {key}, which is no array; in it: {there}"
+    return [
+        *([f"it reads {', '.join(arrays.values())}"] if arrays else []),
+        *others.values(),
+    ]
 
 
 @contextlib.contextmanager

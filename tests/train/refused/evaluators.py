@@ -6,6 +6,8 @@ import dataclasses
 import json
 import math
 
+import flax.linen as nn
+
 from fdlkit.train.checkpoints import BEST_FILE, CheckpointPolicy
 from fdlkit.train.coverage import First, Rolling
 from fdlkit.train.evaluators import AnyEvaluator, Evaluator
@@ -81,6 +83,7 @@ REFUSED = {
     "a number for a coverage": held(quick=Evaluator(coverage=3)),
     "averages that nobody keeps": held(smooth=Evaluator(params="ema")),
     "other parameters": made(Evaluator, params="emma"),
+    "a model that does not run": held(other=Evaluator(model=nn.Dense(1))),
     "twice when it is due": held(eval=Evaluator(every=5)),
     "no metrics": held(mute=Evaluator(metrics={})),
     "no metrics of the trainer's": checked(metrics={}),

@@ -48,6 +48,9 @@ REFUSED = {
     "a result that is none of log points": checked(
         train_metrics={"mine": Mine(give=lambda s: None)}
     ),
+    "a key path to what holds arrays": checked(
+        train_metrics={"mine": Total(values="losses.loss")}
+    ),
     "a mask of other dims": checked(metrics={"mine": Total(mask="batch.x")}),
     "a metric without a result": lambda _: Metric().result(0),
     "a result that is no number": trained(metrics={"mine": Mine(give=lambda s: "x")}),
