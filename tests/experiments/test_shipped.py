@@ -86,7 +86,16 @@ def test_it_is_as_kept(name):
     check_golden(f"{EXPERIMENTS / name}.py:base")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        # What takes longest to compile or to learn its tokens.
+        pytest.param(name, marks=pytest.mark.slow)
+        if name in ("transformer", "bpe_lm")
+        else name
+        for name in NAMES
+    ],
+)
 def test_the_tiny_twin_trains_and_the_loss_falls(name, tmp_path):
     trainer = fdlkit.build(load(f"{name}:tiny"))
     trainer.train(tmp_path)

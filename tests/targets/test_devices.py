@@ -92,6 +92,7 @@ def test_the_shipped_configs_are_found():
     assert len(SHIPPED) >= 5
 
 
+@pytest.mark.slow
 def test_every_shipped_config_is_the_same_under_any_number_of_devices(tmp_path):
     (tmp_path / "machine.py").write_text(MACHINE)
     (tmp_path / "program.py").write_text(PROGRAM)

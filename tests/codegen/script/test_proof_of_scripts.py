@@ -61,6 +61,7 @@ def test_a_script_that_does_something_else_is_refused(tmp_path, part, changed, s
     assert len(refused.value.lines) <= 12
 
 
+@pytest.mark.slow
 def test_what_each_evaluator_computes_is_proven(tmp_path):
     text, own = line(WATCHED)
     assert own["programs"].keys() == {"train_step", "step of eval", "step of quick"}
