@@ -80,7 +80,7 @@ def refuse_other_results(
       LoggedNameError: Naming the metric, and what its `result` gives.
     """
     for name, metric in metrics.items():
-        given = [_no_number(metric, states[name], of) for of in (0, 1)]
+        given = [_other_kind(metric, states[name], of) for of in (0, 1)]
         if all(given):
             raise LoggedNameError(
                 f"{where}[{name!r}]",
@@ -100,7 +100,7 @@ class _Given(Metric):
         return self.given
 
 
-def _no_number(metric: Metric, state: Any, of: int) -> str | None:
+def _other_kind(metric: Metric, state: Any, of: int) -> str | None:
     """The type of a metric's result of a state of equal numbers, if it is none."""
     filled = jax.tree.map(lambda s: np.full(s.shape, of, s.dtype), state)
     try:
@@ -108,8 +108,8 @@ def _no_number(metric: Metric, state: Any, of: int) -> str | None:
             given = metric.result(filled)
     except Exception:  # noqa: BLE001 - whatever a person's code raises of no data
         return None
-    is_many = isinstance(given, Mapping)
-    for one in given.values() if is_many else [given]:
+    parts = list(given.values()) if isinstance(given, Mapping) else None
+    for one in [given] if parts is None else parts:
         kind = type(one).__name__
         try:
             results({"it": _Given(given=one)}, {"it": None})
@@ -118,7 +118,7 @@ def _no_number(metric: Metric, state: Any, of: int) -> str | None:
         else:  # `float` reads texts too
             is_number = not isinstance(one, str | bytes | Mapping)
         if not is_number:
-            return f"{type(given).__name__} of {kind}" if is_many else kind
+            return kind if parts is None else f"{type(given).__name__} of {kind}"
     return None
 
 
