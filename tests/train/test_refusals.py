@@ -18,7 +18,7 @@ from tests.train.toys import make_trainer
 
 STATES = {
     "complex": (lambda p: jnp.sum(p + 1j), "the state of {} has an array of complex64"),
-    "text": (lambda p: "x", "{} cannot be traced"),
+    "text": (lambda p: "x", "the state of {} has something of type str"),
     "unsortable": (lambda p: {1: p, "a": p}, "{} cannot be traced"),
     "key": (lambda p: jax.random.key(0), "the state of {} has an array of key<fry>"),
     "raises": (fails, "{} cannot be traced\nZeroDivisionError: of mine\nat .*fails"),
@@ -45,10 +45,22 @@ def test_so_is_one_whose_evaluation_has_batches_of_other_rows():
 @pytest.mark.parametrize("field", ["metrics", "train_metrics"])
 @pytest.mark.parametrize(
     "give",
-    [lambda s: None, lambda s: "x", lambda s: np.ones(2), lambda s: {"a": {}}, fails],
-    ids=["none", "text", "array", "nested", "raises"],
+    [lambda s: None, lambda s: "x", lambda s: np.ones(2), lambda s: {"a": {}}],
+    ids=["none", "text", "array", "nested"],
 )
-def test_a_result_that_is_no_number_ends_the_run_by_name(field, give, tmp_path):
+def test_a_result_that_is_never_a_number_is_refused_before_a_run(field, give):
+    trainer = make_trainer(**{field: {"mine": Mine(give=give)}})
+    with pytest.raises(UserError, match=rf"^{field}\['mine'\] \(Mine\): `result`"):
+        trainer.check()
+
+
+@pytest.mark.parametrize("field", ["metrics", "train_metrics"])
+@pytest.mark.parametrize(
+    "give",
+    [lambda s: float(s) if s in (0, 1) else "x", fails],
+    ids=["text", "raises"],
+)
+def test_a_result_that_is_no_number_then_ends_the_run_by_name(field, give, tmp_path):
     trainer = make_trainer(
         **{field: {"mine": Mine(give=give)}}, num_train_steps=1, log_every=1
     )
