@@ -18,8 +18,10 @@ _BITS = 32
 _UNITS = 1 << (_BITS - _LOWEST)
 # As many numbers of 32 bits as a float64, of 53, can add up.
 _AT_ONCE = 1 << (53 - _BITS)
-# So few that Python's own numbers are quicker than NumPy's calls.
+# So few that Python's own numbers are quicker than NumPy's calls: to add to, and where
+# nothing is added and the sum is only rounded.
 _FEW = 32
+_FEW_TO_ROUND = 1024
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,8 +97,7 @@ def exact_ratio(numerator: Any, denominator: Any) -> float:
 
 def _rounded(numbers: Any) -> float:
     """The float64 nearest to a sum, as `float(exact_sum(numbers))`."""
-    if not isinstance(numbers, ExactSum):
-        # The same digits in half the time, where nothing is to be added to it.
+    if not isinstance(numbers, ExactSum) and np.size(numbers) <= _FEW_TO_ROUND:
         with contextlib.suppress(OverflowError, ValueError):  # not finite
             return math.fsum(np.asarray(numbers).reshape(-1).tolist())
     return float(exact_sum(numbers))

@@ -58,3 +58,10 @@ def test_a_ratio_says_of_what_it_is_not_a_number():
     assert np.isnan(exact_ratio(mixed, one))
     assert np.isnan(exact_ratio(one, inf))
     assert exact_ratio(one, 0 * one) == exact_ratio(one, ExactSum()) == 0.0
+
+
+def test_a_long_and_a_short_sum_are_rounded_alike():
+    long = np.tile(np.asarray([0.1, -2.5e7, 3e-9], np.float32), 1000)
+    total = sum(map(Fraction, long.tolist()))
+    assert exact_ratio(long, np.ones(1, np.float32)) == float(total)
+    assert exact_ratio(long[:300], np.ones(1, np.float32)) == float(total / 10)
