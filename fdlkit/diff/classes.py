@@ -27,7 +27,7 @@ from fdlkit.graph.paths import Key, PathKey
 from fdlkit.graph.places import Places
 
 # Sizes are counted as if nothing were shared, so that a diamond's must end somewhere.
-_MOST = 10**9
+MOST = 10**9
 
 _SEQUENCES = frozenset({"list", "tuple", "set", "frozenset"})
 
@@ -76,7 +76,7 @@ class Classes:
     def node(self, head: int, entries: Any, below: int) -> int:
         """The class of a node."""
         key = head, entries
-        return self._intern(key, min(1 + below, _MOST), key)
+        return self._intern(key, 1 + below if below < MOST else MOST, key)
 
     def _intern(self, key: Hashable, size: int, entries: Any) -> int:
         found = self._numbers.get(key)

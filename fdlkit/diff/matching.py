@@ -9,12 +9,12 @@ bounded number of times.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from fdlkit.diff.classes import Classes, Side, exact_key
 from fdlkit.diff.sequences import align
 from fdlkit.diff.sketches import Sketches
-from fdlkit.graph.model import Argument, Leaf, Node, Value
+from fdlkit.graph.model import Argument, Leaf, Link, Node, Value
 
 # What is smaller is not looked for elsewhere: two empty lists need not be one that
 # moved. Sizes count a node and all values below it.
@@ -25,7 +25,7 @@ _MOVES_AWAY = 6
 _ALIKE = 0.5
 _CANDIDATES = 12
 
-# How far down a node is looked for inside another one.
+# Nodes around a node among which another one is looked for.
 _DEEP = 32
 
 # Lists of no more elements are told element by element, whatever is in them.
@@ -81,17 +81,26 @@ class Matching:
         news = [a.value for a in elements(self.new.graph.nodes[y])]
 
         def likeness(i: int, j: int) -> float:
-            return self._likeness(olds[i], news[j])
+            return self._likeness(olds[i], news[j], self._sketches.likeness)
+
+        def at_least(i: int, j: int) -> float:
+            return self._likeness(olds[i], news[j], self._sketches.in_place)
 
         found = align(
             [-1 if value is None else self.old.of(value) for value in olds],
             [-1 if value is None else self.new.of(value) for value in news],
             likeness,
+            at_least,
         )
         self._aligned[x, y] = found
         return found
 
-    def _likeness(self, one: Value | None, two: Value | None) -> float:
+    def _likeness(
+        self,
+        one: Value | None,
+        two: Value | None,
+        of_classes: Callable[[int, int], float],
+    ) -> float:
         if one is None or two is None:
             return 0.0
         x, y = self.old.node(one), self.new.node(two)
@@ -102,7 +111,7 @@ class Matching:
         if self.old.heads[x] != self.new.heads[y]:
             return 0.05
         classes = self.old.of_node[x], self.new.of_node[y]
-        return 0.3 + 0.7 * self._sketches.likeness(*classes)
+        return 0.3 + 0.7 * of_classes(*classes)
 
     def _run(self) -> None:
         x, y = self.old.node(self.old.graph.root), self.new.node(self.new.graph.root)
@@ -132,7 +141,10 @@ class Matching:
                 continue
             if self._taken:
                 x, y = self._taken.popleft()
-                if y not in self.old_of and y not in self.copies:
+                if y in self.old_of or y in self.copies:
+                    continue
+                # What a shared node was put into is no copy of it.
+                if not _is_inside(self.new, self.new_of[x], y):
                     self.copies[y] = x
                     self._unsettle(x)
                     self._descend(x, y)
@@ -270,17 +282,29 @@ class Matching:
     def _left(
         self, side: Side, matched: dict[int, int], settled: set[int]
     ) -> list[int]:
-        """Nodes of a side that no step has found, and that are large enough to move."""
-        inside: set[int] = set()
+        """Nodes of a side that no step has found, and that are large enough to move.
+
+        In the order of a reader, who passes over what is settled.
+        """
+        nodes, holders = side.graph.nodes, side.places.holders
+        seen: set[int] = set()
         found = []
-        for number in side.places.order:
-            if number in matched:
+        todo = side.places.order[:1]
+        while todo:
+            number = todo.pop()
+            if number in seen or number in settled:
                 continue
-            holders = side.places.holders[number]
-            if holders and (holders[0][0] in settled or holders[0][0] in inside):
-                inside.add(number)
-            elif self._classes.sizes[side.of_node[number]] >= _MOVES:
-                found.append(number)
+            if holders[number] and holders[number][0][0] not in seen:
+                continue  # its own place is in something settled
+            seen.add(number)
+            if number not in matched:
+                if self._classes.sizes[side.of_node[number]] >= _MOVES:
+                    found.append(number)
+            todo += [
+                argument.value.node
+                for argument in reversed(nodes[number].arguments)
+                if type(argument.value) is Link
+            ]
         return found
 
     def _alike_elsewhere(self) -> None:
@@ -343,13 +367,15 @@ class Matching:
 
 def _is_inside(side: Side, number: int, around: int) -> bool:
     """Whether a node is inside another one, not too far down."""
-    for _ in range(_DEEP):
-        holders = side.places.holders[number]
-        if not holders:
-            return False
-        number = holders[0][0]
-        if number == around:
-            return True
+    seen = {number}
+    todo = deque([number])
+    while todo and len(seen) <= _DEEP:
+        for holder, _ in side.places.holders[todo.popleft()]:
+            if holder == around:
+                return True
+            if holder not in seen:
+                seen.add(holder)
+                todo.append(holder)
     return False
 
 

@@ -12,11 +12,14 @@ _MOST_CHANGES = 96
 # Pairs of elements in one stretch that are compared for likeness.
 _MOST_PAIRS = 900
 
+_Likeness = Callable[[int, int], float]
+
 
 def align(
     old: Sequence[Hashable],
     new: Sequence[Hashable],
-    likeness: Callable[[int, int], float],
+    likeness: _Likeness,
+    at_least: _Likeness,
 ) -> list[int | None]:
     """For each new element the index of the old one that it continues, or None.
 
@@ -27,6 +30,7 @@ def align(
       old: The old elements, equal where these are.
       new: The new elements.
       likeness: How alike the old element i and the new element j are, 0 to 1.
+      at_least: What is seen of it at first sight.
     """
     start, most = 0, min(len(old), len(new))
     while start < most and old[start] == new[start]:
@@ -58,7 +62,7 @@ def align(
     for olds, news in gaps:
         left_old = [i for i in olds if i not in used]
         left_new = [j for j in news if found[j] is None]
-        for i, j in _alike(left_old, left_new, likeness):
+        for i, j in _alike(left_old, left_new, likeness, at_least):
             found[j] = i
     return found
 
@@ -163,13 +167,19 @@ def _moves(
 
 
 def _alike(
-    olds: list[int], news: list[int], likeness: Callable[[int, int], float]
+    olds: list[int], news: list[int], likeness: _Likeness, at_least: _Likeness
 ) -> list[tuple[int, int]]:
     """Pairs what is left of a stretch so that the likeness of all is the greatest."""
     if not olds or not news:
         return []
+    in_turn = list(zip(olds, news, strict=False))
     if len(olds) == 1 == len(news) or len(olds) * len(news) > _MOST_PAIRS:
-        return list(zip(olds, news, strict=False))
+        return in_turn
+    if len(olds) == len(news):
+        # In any other way at least one of each is left over, so that the rest cannot
+        # come to more than this.
+        if sum(at_least(i, j) for i, j in in_turn) >= len(in_turn) - 1:
+            return in_turn
     width = len(news)
     best = [[0.0] * (width + 1) for _ in range(len(olds) + 1)]
     for n, i in reversed(list(enumerate(olds))):

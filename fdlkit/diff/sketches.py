@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from fdlkit.diff.classes import Classes
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from fdlkit.diff.classes import MOST, Classes
 
 # Parts that are remembered of a subtree. Of more than these a sample is compared.
 _PARTS = 24
+
+# Pairs of values that are looked at, and into, to see what two have in common in place.
+_GLANCE = 256
 
 # Spreads numbers that count up over all numbers, the same way in every process.
 _SPREAD, _MASK = 0x9E3779B97F4A7C15, (1 << 64) - 1
@@ -27,6 +33,30 @@ class Sketches:
         both = sorted({*x, *y})[:_PARTS]
         common = {*x} & {*y}
         return sum(part in common for part in both) / max(len(both), 1)
+
+    def in_place(self, one: int, two: int) -> float:
+        """Which share of two classes is seen at a glance to be the same, in its place.
+
+        Sizes of what is equal and stands in one place, as a part of all that there is
+        in either. What has moved inside is not seen, nor what is deep among many
+        differences. Needs no sketch of either.
+        """
+        classes = self._classes
+        whole = classes.sizes[one] + classes.sizes[two]
+        if whole >= MOST:
+            return 0.0
+        same, todo = 0, [(one, two)]
+        for x, y in todo:
+            if x == y:
+                same += classes.sizes[x]
+                continue
+            was, now = classes.entries[x], classes.entries[y]
+            if was is None or now is None or was[0] != now[0]:
+                continue
+            same += 1
+            if len(todo) < _GLANCE:
+                todo += _pairs(was[1], now[1])
+        return same / (whole - same)
 
     def sketch(self, number: int) -> tuple[int, ...]:
         """The parts that stand for a class."""
@@ -70,6 +100,18 @@ class Sketches:
     def _part(self, key: tuple[object, ...]) -> int:
         number = self._parts.setdefault(key, len(self._parts) + 1)
         return number * _SPREAD & _MASK
+
+
+def _pairs(was: Collection[Any], now: Collection[Any]) -> Iterable[tuple[int, int]]:
+    """The classes of what stands in one place of two nodes of one head."""
+    if was and now and isinstance(was, tuple) and isinstance(was[0], int):
+        return zip(was, now, strict=False)
+    there = {key: number for key, number, *_ in was} if now else {}
+    return [
+        (there[key], number)
+        for key, number, *_ in (now if there else ())
+        if number >= 0 and there.get(key, -1) >= 0
+    ]
 
 
 def _below(entry: object) -> tuple[object, int]:

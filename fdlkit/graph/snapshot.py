@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import fiddle as fdl
@@ -131,33 +131,33 @@ class _Camera:
     def value(self, whole: Any) -> Value:
         """The form of one value and of all that is below it."""
         done, kinds = self._done, self._kinds
-        below: dict[int, _Parts] = {}  # of what is being walked
-        todo: list[Any] = [whole]
+        if id(whole) in done or kinds[type(whole)] is None:
+            return self._form(whole)
+        open_ids = {id(whole)}
+        todo = [self._opened(whole)]
         while todo:
-            value = todo[-1]
-            at = id(value)
-            if at in done or kinds[type(value)] is None:
-                todo.pop()
-                continue
-            parts = below.pop(at, None)
-            if parts is None:
-                parts = self._parts(value)
-                missing = [
-                    child
-                    for child in parts[2]
-                    if kinds[type(child)] is not None and id(child) not in done
-                ]
-                if missing:
-                    below[at] = parts
-                    for child in missing:
-                        if id(child) in below:
-                            raise circles.error(child)
-                    missing.reverse()
-                    todo += missing
+            value, parts, children = todo[-1]
+            for child in children:
+                if kinds[type(child)] is None:
                     continue
-            todo.pop()
-            done[at] = self._link(value, parts)
-        return self._form(whole)
+                at = id(child)
+                if at not in done:
+                    if at in open_ids:
+                        raise circles.error(child)
+                    open_ids.add(at)
+                    todo.append(self._opened(child))
+                    break
+            else:
+                todo.pop()
+                at = id(value)
+                open_ids.discard(at)
+                done[at] = self._link(value, parts)
+        return done[id(whole)]
+
+    def _opened(self, value: Any) -> tuple[Any, _Parts, Iterator[Any]]:
+        """A value that has parts, these, and which of them are still to be walked."""
+        parts = self._parts(value)
+        return value, parts, iter(parts[2])
 
     def _form(self, value: Any) -> Value:
         known = self._done.get(id(value))

@@ -12,8 +12,12 @@ def like_nothing(i, j):
     return 0.1
 
 
-def aligned(old, new, likeness=like_nothing):
-    return align(old, new, likeness)
+def unknown(i, j):
+    return 0.0
+
+
+def aligned(old, new, likeness=like_nothing, at_least=unknown):
+    return align(old, new, likeness, at_least)
 
 
 def test_an_insertion_leaves_the_others_where_they_were():
@@ -39,6 +43,29 @@ def test_what_is_left_over_is_paired_by_likeness():
         return 0.9 if (i, j) in {(1, 2), (2, 3)} else 0.3
 
     assert aligned("abcd", "axyzd", likeness) == [0, None, 1, 2, 3]
+
+
+def test_what_is_plainly_alike_in_turn_is_not_asked_about():
+    asked = []
+
+    def likeness(i, j):
+        asked.append((i, j))
+        return {(1, 1): 0.5, (2, 2): 0.6, (1, 2): 0.99, (2, 1): 0.99}[i, j]
+
+    def at_least(i, j):
+        return {(1, 1): 0.45, (2, 2): 0.55}[i, j]
+
+    assert aligned("abcd", "axyd", likeness, at_least) == [0, 1, 2, 3]
+    assert not asked
+    assert aligned("abcd", "axyd", likeness) == [0, 1, 2, 3]
+    assert asked
+
+
+def test_what_is_little_alike_in_turn_is_asked_about():
+    def likeness(i, j):
+        return 0.99 if (i, j) == (1, 2) else 0.4
+
+    assert aligned("abcd", "axyd", likeness, lambda i, j: 0.4) == [0, None, 1, 3]
 
 
 def test_long_stretches_without_anything_in_common_are_paired_in_order():
