@@ -169,7 +169,9 @@ class Matching:
         """Two nodes in one place."""
         if y in self.old_of:
             return
-        if self.old.heads[x] != self.new.heads[y] or not self._stay(x, y):
+        if self.old.of_node[x] == self.new.of_node[y] and x not in self.new_of:
+            self._pair(x, y)
+        elif self.old.heads[x] != self.new.heads[y] or not self._stay(x, y):
             self._later.append((x, y))
         elif self._is_rewritten(x, y):
             return
@@ -297,9 +299,9 @@ class Matching:
             if holders[number] and holders[number][0][0] not in seen:
                 continue  # its own place is in something settled
             seen.add(number)
-            if number not in matched:
-                if self._classes.sizes[side.of_node[number]] >= _MOVES:
-                    found.append(number)
+            size = self._classes.sizes[side.of_node[number]]
+            if number not in matched and size >= _MOVES:
+                found.append(number)
             todo += [
                 argument.value.node
                 for argument in reversed(nodes[number].arguments)

@@ -69,6 +69,8 @@ def align(
 
 def in_order(indices: Sequence[int]) -> set[int]:
     """The longest part of some different numbers that goes up."""
+    if sorted(indices) == list(indices):
+        return set(indices)
     ends: list[int] = []
     at: list[int] = []
     before: list[int] = []
@@ -108,9 +110,28 @@ def _unique(elements: Sequence[Hashable], indices: range) -> dict[Hashable, int]
 def _common(
     old: Sequence[Hashable], new: Sequence[Hashable], olds: range, news: range
 ) -> list[tuple[int, int]]:
-    """The longest common part of two stretches, by Myers' method, within bounds."""
+    """The longest common part of two stretches, within bounds.
+
+    Of several that are as long, the one in which elements keep their places.
+    """
+    pairs = _longest(old, new, olds, news)
+    if len(olds) == len(news):
+        steady = [(i, j) for i, j in zip(olds, news, strict=True) if old[i] == new[j]]
+        if len(steady) >= len(pairs):
+            return steady
+    return pairs
+
+
+def _longest(
+    old: Sequence[Hashable], new: Sequence[Hashable], olds: range, news: range
+) -> list[tuple[int, int]]:
+    """The longest common part, by Myers' method; its end if that takes too long."""
+    end = []
+    while olds and news and old[olds[-1]] == new[news[-1]]:
+        end.append((olds[-1], news[-1]))
+        olds, news = olds[:-1], news[:-1]
     if not olds or not news:
-        return []
+        return end[::-1]
     reach = {1: 0}
     trace: list[dict[int, int]] = []
     for changes in range(min(len(olds) + len(news), _MOST_CHANGES) + 1):
@@ -122,8 +143,8 @@ def _common(
                 x, y = x + 1, y + 1
             reach[diagonal] = x
             if x >= len(olds) and y >= len(news):
-                return _walk_back(trace, olds, news)
-    return []
+                return _walk_back(trace, olds, news) + end[::-1]
+    return end[::-1]
 
 
 def _furthest(reach: dict[int, int], diagonal: int, changes: int) -> tuple[int, bool]:
@@ -175,11 +196,11 @@ def _alike(
     in_turn = list(zip(olds, news, strict=False))
     if len(olds) == 1 == len(news) or len(olds) * len(news) > _MOST_PAIRS:
         return in_turn
-    if len(olds) == len(news):
-        # In any other way at least one of each is left over, so that the rest cannot
-        # come to more than this.
-        if sum(at_least(i, j) for i, j in in_turn) >= len(in_turn) - 1:
-            return in_turn
+    # Pairing as many in any other way leaves one over on either side, so that all the
+    # rest cannot come to more than this.
+    enough = len(in_turn) - 1
+    if len(olds) == len(news) and sum(at_least(*pair) for pair in in_turn) >= enough:
+        return in_turn
     width = len(news)
     best = [[0.0] * (width + 1) for _ in range(len(olds) + 1)]
     for n, i in reversed(list(enumerate(olds))):

@@ -292,6 +292,10 @@ class Origin:
         return f"{self.file}:{self.line}" if self.line else self.file
 
 
+# Gives an instance another class, also where its own is frozen.
+_become: Any = object.__dict__["__class__"].__set__
+
+
 @dataclasses.dataclass(frozen=True, slots=True, init=False)
 class Argument:
     """One argument of a node, or one element of a container.
@@ -317,8 +321,9 @@ class Argument:
     annotation: str = ""
     origin: Origin | None = dataclasses.field(default=None, compare=False)
 
-    # There are more of these than of anything else. What `dataclasses` would write to
-    # get past `frozen` takes twice as long as putting values into slots does.
+    # There are more of these than of anything else, and what `dataclasses` would write
+    # to get past `frozen` takes three times as long as this. While it is being filled,
+    # an argument is of a class with the same slots that is not frozen.
     def __init__(
         self,
         key: PathKey,
@@ -330,25 +335,21 @@ class Argument:
         annotation: str = "",
         origin: Origin | None = None,
     ):
-        _put_key(self, key)
-        _put_value(self, value)
-        _put_default(self, default)
-        _put_factory(self, factory)
-        _put_required(self, required)
-        _put_tags(self, tags)
-        _put_annotation(self, annotation)
-        _put_origin(self, origin)
+        opened: Any = self
+        _become(opened, _OpenArgument)
+        opened.key = key
+        opened.value = value
+        opened.default = default
+        opened.factory = factory
+        opened.required = required
+        opened.tags = tags
+        opened.annotation = annotation
+        opened.origin = origin
+        opened.__class__ = Argument
 
 
-_argument: Any = Argument
-_put_key = _argument.key.__set__
-_put_value = _argument.value.__set__
-_put_default = _argument.default.__set__
-_put_factory = _argument.factory.__set__
-_put_required = _argument.required.__set__
-_put_tags = _argument.tags.__set__
-_put_annotation = _argument.annotation.__set__
-_put_origin = _argument.origin.__set__
+class _OpenArgument:
+    __slots__ = Argument.__slots__
 
 
 @dataclasses.dataclass(frozen=True, slots=True, init=False)
@@ -389,14 +390,17 @@ class Node:
         origin: Origin | None = None,
         swapped: Origin | None = None,
     ):
-        _put_kind(self, kind)
-        _put_arguments(self, arguments)
-        _put_callable(self, callable)
-        _put_type(self, type)
-        _put_is_value(self, is_value)
-        _put_metadata(self, metadata)
-        _put_made(self, origin)
-        _put_swapped(self, swapped)
+        opened: Any = self
+        _become(opened, _OpenNode)
+        opened.kind = kind
+        opened.arguments = arguments
+        opened.callable = callable
+        opened.type = type
+        opened.is_value = is_value
+        opened.metadata = metadata
+        opened.origin = origin
+        opened.swapped = swapped
+        opened.__class__ = Node
 
     @property
     def is_buildable(self) -> bool:
@@ -415,15 +419,8 @@ class Node:
         return None
 
 
-_node: Any = Node
-_put_kind = _node.kind.__set__
-_put_arguments = _node.arguments.__set__
-_put_callable = _node.callable.__set__
-_put_type = _node.type.__set__
-_put_is_value = _node.is_value.__set__
-_put_metadata = _node.metadata.__set__
-_put_made = _node.origin.__set__
-_put_swapped = _node.swapped.__set__
+class _OpenNode:
+    __slots__ = Node.__slots__
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -110,6 +110,10 @@ class _Kinds(dict[type, Kind | None]):
 # order), and what stands there.
 _Parts = tuple[Kind, Collection[PathKey], Collection[Any]]
 
+# A value that is being walked, its parts, what of them is left to look at, and the
+# forms of those that were.
+_Begun = tuple[Any, _Parts, Iterator[Any], list[Value]]
+
 
 class _Camera:
     def __init__(self, reader: origins.Reader | None) -> None:
@@ -132,41 +136,43 @@ class _Camera:
         """The form of one value and of all that is below it."""
         done, kinds = self._done, self._kinds
         if id(whole) in done or kinds[type(whole)] is None:
-            return self._form(whole)
-        open_ids = {id(whole)}
-        todo = [self._opened(whole)]
-        while todo:
-            value, parts, children = todo[-1]
+            return done.get(id(whole)) or self._leaf(whole)
+        begun = {id(whole)}
+        todo = [self._begin(whole)]
+        while True:
+            value, parts, children, forms = todo[-1]
+            # Up to the first child that is to be walked before it has a form.
             for child in children:
-                if kinds[type(child)] is None:
-                    continue
                 at = id(child)
-                if at not in done:
-                    if at in open_ids:
-                        raise circles.error(child)
-                    open_ids.add(at)
-                    todo.append(self._opened(child))
-                    break
+                form = done.get(at)
+                if form is None:
+                    if kinds[type(child)] is not None:
+                        break
+                    form = self._leaf(child)
+                forms.append(form)
             else:
                 todo.pop()
-                at = id(value)
-                open_ids.discard(at)
-                done[at] = self._link(value, parts)
-        return done[id(whole)]
+                link = done[id(value)] = self._link(value, parts, forms)
+                if not todo:
+                    return link
+                todo[-1][3].append(link)
+                continue
+            if at in begun:
+                raise circles.error(child)
+            begun.add(at)
+            todo.append(self._begin(child))
 
-    def _opened(self, value: Any) -> tuple[Any, _Parts, Iterator[Any]]:
-        """A value that has parts, these, and which of them are still to be walked."""
+    def _begin(self, value: Any) -> _Begun:
         parts = self._parts(value)
-        return value, parts, iter(parts[2])
+        return value, parts, iter(parts[2]), []
 
-    def _form(self, value: Any) -> Value:
-        known = self._done.get(id(value))
-        if known is None:
-            is_plain = type(value) in walk.ATOMS
-            known = Leaf(value if is_plain else self._names.leaf(value))
-            self._done[id(value)] = known
-            self._kept.append(value)
-        return known
+    def _leaf(self, value: Any) -> Leaf:
+        """The form of a value that has nothing below it and was not met before."""
+        is_plain = type(value) in walk.ATOMS
+        leaf = Leaf(value if is_plain else self._names.leaf(value))
+        self._done[id(value)] = leaf
+        self._kept.append(value)
+        return leaf
 
     def _parts(self, value: Any) -> _Parts:
         kind = self._kinds[type(value)]
@@ -186,18 +192,18 @@ class _Camera:
         self._kept.append(pairs)
         return kind, [key for key, _ in pairs], [child for _, child in pairs]
 
-    def _link(self, value: Any, parts: _Parts) -> Link:
+    def _link(self, value: Any, parts: _Parts, forms: list[Value]) -> Link:
         if parts[0] in BUILDABLE_KINDS:
-            node = self._buildable(value, parts)
+            node = self._buildable(value, parts, forms)
         else:
-            node = self._container(value, parts)
+            node = self._container(value, parts, forms)
         number = self._table.add(node)
         if number == len(self.originals):
             self.originals.append(value)
         return Link(number)
 
-    def _container(self, value: Any, parts: _Parts) -> Node:
-        kind, keys, values = parts
+    def _container(self, value: Any, parts: _Parts, forms: list[Value]) -> Node:
+        kind, keys, _ = parts
         named = own = metadata = None
         if kind == "namedtuple":
             named = self._names.symbol(type(value))
@@ -207,42 +213,47 @@ class _Camera:
         elif kind == "custom":
             own = self._names.symbol(type(value))
             metadata = Leaf(self._names.leaf(walk.metadata(value)))
-        form = self._form
         elements = [
-            Argument(key if type(key) is int else self._key(key), form(child))
-            for key, child in zip(keys, values, strict=True)
+            Argument(key if type(key) is int else self._key(key), form)
+            for key, form in zip(keys, forms, strict=True)
         ]
-        return Node(kind, tuple(elements), named, own, metadata=metadata)
+        return Node(kind, tuple(elements), named, own, False, metadata)
 
     def _key(self, key: PathKey) -> PathKey:
         if isinstance(key, paths.Key) and not isinstance(key.value, str | tuple):
             return paths.Key(self._names.leaf(key.value))
         return key
 
-    def _buildable(self, value: fdl.Buildable, parts: _Parts) -> Node:
-        kind, keys, values = parts
+    def _buildable(
+        self, value: fdl.Buildable, parts: _Parts, forms: list[Value]
+    ) -> Node:
+        kind, keys, _ = parts
         own = self._names.symbol(type(value)) if kind == "buildable" else None
         made = self._origins.made(value) if self._origins else None
         swapped = self._origins.swapped(value) if self._origins else None
         called = fdl.get_callable(value)
         if kind == "reference":
-            given = tuple(map(Argument, keys, map(self._form, values)))
+            given = tuple(map(Argument, keys, forms))
             return Node(kind, given, self._names.symbol(called), origin=made)
         known = self._called.get(id(called))
         if known is None:
             known = called, self._names.symbol(called), self._blank(called)
             self._called[id(called)] = known
         _, named, blank = known
-        arguments = self._usual(value, parts, blank)
+        arguments = self._usual(value, keys, forms, blank)
         if arguments is None:
-            arguments = list(self._any(value, parts, blank))
+            arguments = list(self._any(value, keys, forms, blank))
         return Node(kind, tuple(arguments), named, own, origin=made, swapped=swapped)
 
     def _blank(self, called: Any) -> Blank:
         return blanks.blank(called, self.value, self._names.symbol)
 
     def _usual(
-        self, node: fdl.Buildable, parts: _Parts, blank: Blank
+        self,
+        node: fdl.Buildable,
+        keys: Collection[PathKey],
+        forms: list[Value],
+        blank: Blank,
     ) -> list[Argument] | None:
         """The arguments of a node that sets parameters by name and has no tags.
 
@@ -252,16 +263,16 @@ class _Camera:
         if tags and any(tags.values()):
             return None
         arguments = list(blank.shown)
-        form, at, reader = self._form, blank.at, self._origins
+        at, reader = blank.at, self._origins
         key: Any  # of an argument, so no `Key`
-        for key, child in zip(parts[1], parts[2], strict=True):
+        for key, form in zip(keys, forms, strict=True):
             place = at.get(key)
             if place is None:
                 return None
             unset = arguments[place]
             arguments[place] = Argument(
-                unset.key,
-                form(child),
+                key,
+                form,
                 unset.default,
                 unset.factory,
                 unset.required,
@@ -272,10 +283,14 @@ class _Camera:
         return arguments
 
     def _any(
-        self, node: fdl.Buildable, parts: _Parts, blank: Blank
+        self,
+        node: fdl.Buildable,
+        given: Collection[PathKey],
+        forms: list[Value],
+        blank: Blank,
     ) -> Iterable[Argument]:
         """The arguments of any node: by place, variadic, hidden and tagged ones too."""
-        values = dict(zip(parts[1], parts[2], strict=True))
+        values = dict(zip(given, forms, strict=True))
         placed = signatures.placed(fdl.get_callable(node), values)
         key_of = {name: position for position, name in placed.names.items()}
         hidden = blank.hidden - values.keys()
@@ -298,7 +313,7 @@ class _Camera:
         self,
         unset: Argument,
         node: fdl.Buildable,
-        values: dict[PathKey, Any],
+        values: dict[PathKey, Value],
         key: Any,  # the node's own, an argument's, so no `Key`
     ) -> Argument:
         reader = self._origins
@@ -310,7 +325,7 @@ class _Camera:
             symbols.sort(key=lambda tag: tag.name)
         return Argument(
             unset.key,
-            self._form(values[key]) if key in values else None,
+            values.get(key),
             unset.default,
             unset.factory,
             unset.required,

@@ -38,6 +38,13 @@ def test_several_insertions_among_equal_elements_are_few():
     assert [j for j, i in enumerate(found) if i is None] == [100, 301]
 
 
+def test_equal_elements_keep_their_places_where_they_can():
+    assert aligned("LEEEBD", "LeEEBd") == [0, 1, 2, 3, 4, 5]
+    assert aligned("EEE", "EeE") == [0, 1, 2]
+    assert aligned("XEEEY", "xeEEy") == [0, 1, 2, 3, 4]
+    assert aligned("EEE", "NeEE")[2:] == [1, 2]
+
+
 def test_what_is_left_over_is_paired_by_likeness():
     def likeness(i, j):
         return 0.9 if (i, j) in {(1, 2), (2, 3)} else 0.3
