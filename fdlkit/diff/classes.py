@@ -7,7 +7,7 @@ whatever is below it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from typing import Any
 
 from fdlkit.graph.equality import is_made_by, same_leaf
@@ -51,7 +51,7 @@ class Classes:
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
-        self.entries: list[tuple[int, tuple[Any, ...]] | None] = []
+        self.entries: list[tuple[int, Collection[Any]] | None] = []
         self._numbers: dict[Hashable, int] = {}
         self._heads: dict[Hashable, int] = {}
         self._opaque: dict[Hashable, list[tuple[Leaf, int]]] = {}

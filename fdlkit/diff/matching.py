@@ -8,7 +8,7 @@ bounded number of times.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 
 from fdlkit.diff.classes import Classes, Side, exact_key
@@ -24,6 +24,9 @@ _MOVES_AWAY = 6
 # How much of a node must be the same for it to have moved and changed.
 _ALIKE = 0.5
 _CANDIDATES = 12
+
+# How much an element of a list is like another one that it is an argument of now.
+_WRAPPED = 0.9
 
 # Nodes around a node among which another one is looked for.
 _DEEP = 32
@@ -108,9 +111,12 @@ class Matching:
             if not (isinstance(one, Leaf) and isinstance(two, Leaf)):
                 return 0.02
             return 0.1 if type(one.value) is type(two.value) else 0.02
-        if self.old.heads[x] != self.new.heads[y]:
-            return 0.05
         classes = self.old.of_node[x], self.new.of_node[y]
+        if self._holds(*classes) or self._holds(*reversed(classes)):
+            return _WRAPPED
+        if self.old.heads[x] != self.new.heads[y]:
+            nodes = self.old.graph.nodes[x], self.new.graph.nodes[y]
+            return 0.05 + 0.85 * (_can_become(*nodes) and self._carried(*classes))
         return 0.3 + 0.7 * of_classes(*classes)
 
     def _run(self) -> None:
@@ -119,6 +125,7 @@ class Matching:
             self._candidate(x, y)
         self._by_place()
         self._unchanged_elsewhere()
+        self._called_anew()
         self._alike_elsewhere()
         while True:
             while self._later:
@@ -189,6 +196,8 @@ class Matching:
         one, two = self.old.of_node[x], self.new.of_node[y]
         if one == two:
             return True
+        if self._wraps(two, one) or self._wraps(one, two):
+            return False
         moved, came = self._is_only_one(one), self._is_only_one(two)
         if moved and came:
             return False
@@ -197,6 +206,28 @@ class Matching:
         if came and _is_inside(self.old, self.old.first[two], x):
             return False
         return not (moved or came) or self._sketches.likeness(one, two) >= _ALIKE
+
+    def _wraps(self, outer: int, inner: int) -> bool:
+        """Whether a value holds another one of its class, and nothing that that has."""
+        now, was = self._classes.entries[outer], self._classes.entries[inner]
+        if was is None or now is None or was[0] != now[0]:
+            return False
+        return self._holds(outer, inner) and not {*was[1]} & {*now[1]}
+
+    def _holds(self, outer: int, inner: int) -> bool:
+        """Whether a node has an argument of a class; elements of lists do not count."""
+        entries = self._classes.entries[outer]
+        if entries is None or not isinstance(entries[1], frozenset):
+            return False
+        return any(number == inner for _, number, *_ in entries[1])
+
+    def _carried(self, one: int, two: int) -> float:
+        """Which share of the arguments of two nodes are the same in both."""
+        was, now = (
+            {*found[1]} if (found := self._classes.entries[number]) else set()
+            for number in (one, two)
+        )
+        return len(was & now) / max(len(was | now), 1)
 
     def _is_only_one(self, number: int) -> bool:
         """Whether each side has one node of a class, large enough to be told again."""
@@ -308,6 +339,21 @@ class Matching:
                 if type(argument.value) is Link
             ]
         return found
+
+    def _called_anew(self) -> None:
+        """Matches nodes that stand in one place and call different things.
+
+        Those that have most arguments in common, or stand in several places together.
+        """
+        for (x, y), count in Counter(self._later).items():
+            if x in self.new_of or y in self.old_of:
+                continue
+            nodes = self.old.graph.nodes[x], self.new.graph.nodes[y]
+            classes = self.old.of_node[x], self.new.of_node[y]
+            is_one = count > 1 or self._carried(*classes) >= _ALIKE
+            if is_one and _can_become(*nodes):
+                self._pair(x, y)
+                self._by_place()
 
     def _alike_elsewhere(self) -> None:
         """Finds nodes that moved and changed a little."""
