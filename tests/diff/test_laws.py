@@ -46,10 +46,9 @@ def test_there_are_changes_exactly_if_the_configs_are_not_equal(a, b):
     assert bool(diff(a, b)) == (not equal(a, b))
 
 
-# The same examples each time: which of several equal nodes is which can only be guessed,
-# and in one of some 2,500 random ones, edits of shared nodes among equal ones are told by
-# one change more than this. That changes lead to the new config is asked of random ones,
-# below as well.
+# The same examples each time. Which of equal nodes is which can only be guessed:
+# in one of some 2,500 random ones, edits of shared nodes among equal ones are told by
+# one change more than this. Of random ones it is asked below that changes lead there.
 @hypothesis.settings(SLOWLY, derandomize=True)
 @hypothesis.given(st.data())
 def test_a_few_edits_are_a_few_changes_that_lead_there_and_back(data):
