@@ -45,17 +45,24 @@ class Sketches:
         whole = classes.sizes[one] + classes.sizes[two]
         if whole >= MOST:
             return 0.0
-        same, todo = 0, [(one, two)]
-        for x, y in todo:
-            if x == y:
-                same += classes.sizes[x]
-                continue
-            was, now = classes.entries[x], classes.entries[y]
-            if was is None or now is None or was[0] != now[0]:
-                continue
-            same += 1
-            if len(todo) < _GLANCE:
-                todo += _pairs(was[1], now[1])
+        same = looked = 0
+        # Pairs by how often they stand there, level by level: of what is shared there
+        # are far more places than pairs.
+        level = {(one, two): 1}
+        while level:
+            below: dict[tuple[int, int], int] = {}
+            for (x, y), count in level.items():
+                looked += 1
+                if x == y:
+                    same += count * classes.sizes[x]
+                    continue
+                was, now = classes.entries[x], classes.entries[y]
+                if was is None or now is None or was[0] != now[0]:
+                    continue
+                same += count
+                for pair in _pairs(was[1], now[1]) if looked < _GLANCE else ():
+                    below[pair] = below.get(pair, 0) + count
+            level = below
         return same / (whole - same)
 
     def sketch(self, number: int) -> tuple[int, ...]:

@@ -52,8 +52,20 @@ def test_an_argument_that_only_has_a_tag_is_no_value():
 def test_of_many_differences_only_some_are_looked_into():
     old = [block(n) for n in range(2_000)]
     new = [block(n, heads=8) for n in range(2_000)]
-    assert in_place(old, new) == pytest.approx(1 / 6, rel=0.01)  # the blocks' class
+    # The class of each block is the same, and of a few what is in it.
+    assert 1 / 6 < in_place(old, new) < 1 / 4
     assert in_place(old[:20], new[:20]) == pytest.approx(3 / 4, rel=0.05)
+
+
+def test_what_stands_in_many_places_counts_in_each():
+    def halves(leaf):
+        config = fdl.Config(dict, leaf=leaf, other=1)
+        for _ in range(20):
+            config = fdl.Config(dict, a=config, b=config)
+        return config
+
+    # A million times the node and one of its leaves, and as many nodes around them.
+    assert in_place(halves(2), halves(3)) == pytest.approx(3 / 5, rel=1e-5)
 
 
 def test_what_is_shared_so_often_that_it_cannot_be_counted_is_not_judged():
