@@ -30,7 +30,7 @@ def align(
       old: The old elements, equal where these are.
       new: The new elements.
       likeness: How alike the old element i and the new element j are, 0 to 1.
-      at_least: What is seen of it at first sight.
+      at_least: As much of it as is seen at a glance; asked first, for it costs less.
     """
     start, most = 0, min(len(old), len(new))
     while start < most and old[start] == new[start]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import fiddle as fdl
 
-from tests.diff.house import Average, Rate, base
+from tests.diff.house import Average, Norm, Rate, base
 
 
 def old():
     cfg = base()
-    cfg.extra = fdl.Config(Average, model=1)
+    cfg.extra = fdl.Config(Average, model=fdl.Config(Norm, epsilon=0.5))
     fdl.add_tag(cfg.extra, "model", Rate)
     return cfg
 
